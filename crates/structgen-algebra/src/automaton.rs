@@ -1,4 +1,4 @@
-//! A grammar as a deterministic automaton over bytes, whose states are made on demand and are all live.
+//! A grammar as a deterministic automaton over bytes, whose states are created on demand and are all live.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use structgen_grammar::{Grammar, TokenTerminal};
 use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
 
-/// The automaton of a grammar, with what has been asked of it so far.
+/// The automaton of a grammar, with the states computed so far.
 pub(crate) struct Automaton {
     network: Network,
     limits: AlgebraLimits,
@@ -17,10 +17,10 @@ pub(crate) struct Automaton {
     measure_at: u64,
 }
 
-/// How much work there is between two measurements of memory.
+/// The amount of work between two measurements of memory.
 const MEASURE_EVERY: u64 = 1 << 13;
 
-/// The bytes `low..=high` lead to `next`.
+/// A transition by the bytes `low..=high` to `next`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Step<S = SetId> {
     pub(crate) low: u8,
@@ -29,7 +29,7 @@ pub(crate) struct Step<S = SetId> {
 }
 
 impl Automaton {
-    /// The automaton; [`AlgebraError::Empty`] where no text fits.
+    /// The automaton of a grammar; [`AlgebraError::Empty`] if no text matches.
     pub(crate) fn new(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         let program_limits = Limits {
             cancel: limits.cancel.clone(),
@@ -51,7 +51,7 @@ impl Automaton {
         self.network.start()
     }
 
-    /// Begins to count work anew.
+    /// Resets the counted work.
     pub(crate) fn begin(&mut self) {
         self.work = 0;
         self.measure_at = MEASURE_EVERY;
@@ -79,7 +79,7 @@ impl Automaton {
         Ok(())
     }
 
-    /// Asks something of the network, and counts what that took.
+    /// Queries the network, and counts the work of the query.
     fn ask<T>(&mut self, ask: impl FnOnce(&Call<'_>) -> T) -> Result<T, AlgebraError> {
         let call = self
             .network
@@ -95,12 +95,12 @@ impl Automaton {
         Ok(self.ask(|network| network.is_accepting(state))??)
     }
 
-    /// How many bytes a known completion takes.
+    /// The length in bytes of a known completion.
     pub(crate) fn cost(&mut self, state: SetId) -> u64 {
         self.network.call().cost(state)
     }
 
-    /// Where the bytes lead that may come next, in their order; neighbours that lead to one state are one step.
+    /// The transitions from a state, ordered by byte; adjacent ranges that lead to one state are joined.
     pub(crate) fn steps(&mut self, state: SetId) -> Result<Vec<Step>, AlgebraError> {
         let first = self.ask(|network| network.first(state))?;
         let mut steps: Vec<Step> = Vec::new();
@@ -113,13 +113,13 @@ impl Automaton {
         Ok(steps)
     }
 
-    /// Some completion of a state: the bytes by which its cost falls, preferring those that can be read.
+    /// Some completion of a state: follows bytes that lower its cost, preferring printable ones.
     pub(crate) fn complete(&mut self, mut state: SetId) -> Result<Vec<u8>, AlgebraError> {
         let mut text = Vec::new();
         while !self.accepts(state)? {
             let steps = self.steps(state)?;
             let cheapest = steps.iter().min_by_key(|step| self.cost(step.next));
-            // A live state that is not final has a step.
+            // Every live state that is not final has a transition.
             let Some(step) = cheapest.copied() else {
                 return Err(AlgebraError::Empty);
             };
@@ -130,7 +130,7 @@ impl Automaton {
     }
 }
 
-/// Adds a step after the others, joined with the last one where they touch and lead to one state.
+/// Appends a transition, joining it with the last one if they are adjacent and lead to one state.
 pub(crate) fn push<S: Copy + PartialEq>(steps: &mut Vec<Step<S>>, low: u8, high: u8, next: S) {
     match steps.last_mut() {
         Some(last) if last.next == next && last.high.checked_add(1) == Some(low) => {
@@ -140,7 +140,7 @@ pub(crate) fn push<S: Copy + PartialEq>(steps: &mut Vec<Step<S>>, low: u8, high:
     }
 }
 
-/// The byte of a range that is read most easily.
+/// The most readable byte of a range.
 pub(crate) fn readable(low: u8, high: u8) -> u8 {
     let within = |&byte: &u8| (low..=high).contains(&byte);
     let (letters, digits) = (b'a'..=b'z', b'0'..=b'9');
@@ -148,7 +148,7 @@ pub(crate) fn readable(low: u8, high: u8) -> u8 {
     nice.find(within).unwrap_or(low)
 }
 
-/// The token that a terminal names, be it the only one or the one that must not come.
+/// The token that a terminal names or excludes.
 pub(crate) fn token_name(token: &TokenTerminal) -> String {
     match token {
         TokenTerminal::Name(name) | TokenTerminal::NotName(name) => name.clone(),

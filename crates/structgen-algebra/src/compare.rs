@@ -1,4 +1,4 @@
-//! How the texts of two grammars compare, with a text that tells them apart.
+//! Compares the languages of two grammars, with a text that distinguishes them.
 
 use std::collections::VecDeque;
 
@@ -19,20 +19,20 @@ pub enum Side {
     Second,
 }
 
-/// A text that tells two grammars apart.
+/// A text that matches only one of two grammars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// The text; mostly, but not always, one of the shortest.
+    /// The text; usually, but not always, one of the shortest.
     pub text: Vec<u8>,
-    /// The only one of the two that it fits.
+    /// The grammar that it matches.
     pub fits: Side,
 }
 
-/// A text that fits one of two grammars and not the other; nothing where they have the same texts.
+/// Returns a text that matches only one of two grammars, or `None` if they have the same texts.
 ///
-/// Pairs of states are searched breadth first, as for two finite automata (Hopcroft and Karp, 1971, without the
-/// union-find). Where both grammars are regular that comes to an end. Otherwise a difference is found if there is one
-/// near enough, and equality only where it shows within the limit.
+/// Searches pairs of states breadth first, as for two finite automata (Hopcroft and Karp, 1971, without the
+/// union-find). This terminates if both grammars are regular. Otherwise a difference is found if there is one within
+/// the limits, and equality only if the reachable pairs are exhausted within the limits.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, Side, difference};
@@ -49,7 +49,7 @@ pub struct Witness {
 /// ```
 ///
 /// # Errors
-/// When a grammar has token terminals, or a limit does not suffice.
+/// If a grammar has token terminals, or a limit is exceeded.
 pub fn difference(
     first: &Grammar,
     second: &Grammar,
@@ -58,7 +58,8 @@ pub fn difference(
     search(first, second, limits, true)
 }
 
-/// A text that fits the first grammar and not the second; nothing where all texts of the first fit the second as well.
+/// Returns a text that matches the first grammar but not the second, or `None` if every text of the first matches the
+/// second.
 ///
 /// # Errors
 /// As [`difference`].
@@ -71,7 +72,7 @@ pub fn only_in(
     Ok(witness.map(|witness| witness.text))
 }
 
-/// `None`: the text so far begins none of the grammar's texts.
+/// A pair of states; `None` if the text so far begins none of the grammar's texts.
 type Pair = (Option<SetId>, Option<SetId>);
 
 fn search(
@@ -94,7 +95,7 @@ fn search(
     while let Some(pair) = queue.pop_front() {
         let fits = match pair {
             (None, None) => continue,
-            // What only one of them goes on with, it completes.
+            // Only one grammar continues here: any completion distinguishes them.
             (Some(_), None) => Some(Side::First),
             (None, Some(_)) => both_ways.then_some(Side::Second),
             (Some(one), Some(other)) => {
@@ -152,7 +153,7 @@ fn path(from: &FxHashMap<Pair, Option<(Pair, u8)>>, pair: Pair) -> Vec<u8> {
     text
 }
 
-/// Where a pair leads, and by which byte.
+/// The successors of a pair, with the bytes that lead to them.
 fn steps(
     first: &mut Option<Automaton>,
     second: &mut Option<Automaton>,

@@ -1,4 +1,4 @@
-//! How many texts a grammar has.
+//! The number of texts of a grammar.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use crate::automaton::{Automaton, Step};
 use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
 
-/// How many texts there are.
+/// A number of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// So many.
+    /// Finitely many.
     Finite(BigUint),
-    /// More than any number.
+    /// Infinitely many.
     Infinite,
 }
 
@@ -29,10 +29,10 @@ impl fmt::Display for Count {
     }
 }
 
-/// How many texts fit a grammar, each counted once however many ways there are to read it.
+/// Counts the texts that match a grammar, each once, however many derivations it has.
 ///
-/// The automaton is deterministic, so that texts are its paths: a loop on one makes them infinitely many, and without
-/// loops they are added up from the ends.
+/// The automaton is deterministic, so texts are its paths: a cycle makes them infinitely many, and without cycles they
+/// are summed from the ends.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, Count, count};
@@ -48,7 +48,7 @@ impl fmt::Display for Count {
 /// ```
 ///
 /// # Errors
-/// When the grammar has token terminals, or a limit does not suffice.
+/// If the grammar has token terminals, or a limit is exceeded.
 pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, AlgebraError> {
     let mut automaton = match Automaton::new(grammar, limits) {
         Err(AlgebraError::Empty) => return Ok(Count::Finite(BigUint::ZERO)),
@@ -59,7 +59,7 @@ pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, Algebra
     }
     let start = automaton.start();
     let mut counts: FxHashMap<SetId, BigUint> = FxHashMap::default();
-    // The states on the way to the one that is looked at, with the steps that are left of each and what was counted.
+    // The states on the path to the current one, each with its remaining transitions and the sum so far.
     let mut open: FxHashSet<SetId> = FxHashSet::from_iter([start]);
     let mut path = vec![Visit::of(&mut automaton, start)?];
     let mut bytes = 0;
@@ -91,7 +91,7 @@ pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, Algebra
     Ok(counts.remove(&start).map_or(Count::Infinite, Count::Finite))
 }
 
-/// How many bits of a number are added up in about the time of a step.
+/// The number of bits of a number that are added in about the time of a step.
 const BITS_PER_STEP: u64 = 1 << 12;
 
 struct Visit {
@@ -110,13 +110,13 @@ impl Visit {
     }
 }
 
-/// Whether a rule contains itself with something beside it that is never empty: then texts nest without end, and so do
-/// states. JSON shapes are left out, whose nesting the form bounds.
+/// Whether a rule contains itself next to something that is never empty: the texts, and so the states, then nest
+/// without bound. JSON shapes are ignored, since the form bounds their nesting.
 fn nests_without_end(grammar: &Grammar) -> bool {
     let (grammar, _) = passes::productive::run(grammar.clone());
     let (grammar, _) = passes::reachable::run(grammar);
     let rules = grammar.rules().len();
-    // Of every rule, the rules in it: with nothing that is surely beside them, or with something.
+    // For every rule, the rules it contains, each with whether something next to it is certainly not empty.
     let mut calls: Vec<Vec<(usize, bool)>> = Vec::with_capacity(rules);
     for rule in grammar.rules() {
         let mut found = Vec::new();
@@ -149,7 +149,7 @@ fn nests_without_end(grammar: &Grammar) -> bool {
         }
         calls.push(found);
     }
-    // A call with something beside it whose rule leads back.
+    // Find a recursive call next to something that is not empty.
     (0..rules).any(|rule| {
         calls[rule]
             .iter()
@@ -157,7 +157,7 @@ fn nests_without_end(grammar: &Grammar) -> bool {
     })
 }
 
-/// Whether it is plain that the expression has no empty text.
+/// Whether the expression obviously does not match the empty text.
 fn is_solid(grammar: &Grammar, id: ExprId) -> bool {
     match grammar.expr(id) {
         Expr::Bytes(_) | Expr::Regular(Regular::Chars(_)) => true,

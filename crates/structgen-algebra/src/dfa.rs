@@ -1,4 +1,4 @@
-//! Finite automata that are written out: the states of a regular grammar, as few as there can be.
+//! Explicit finite automata: the minimal automaton of a regular grammar.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::automaton::{Automaton, Step, push};
 use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
 
-/// A deterministic automaton over bytes without dead states. It starts in state 0, and states are numbered breadth
+/// A deterministic automaton over bytes without dead states. The start state is 0, and states are numbered breadth
 /// first.
 #[derive(Clone, Debug)]
 pub(crate) struct Dfa {
     pub(crate) states: Vec<State>,
 }
 
-/// A state: whether a text may end, and where bytes lead.
+/// A state: whether a text may end here, and its transitions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub(crate) accepts: bool,
@@ -25,7 +25,7 @@ pub(crate) struct State {
 }
 
 impl Dfa {
-    /// The automaton of one leaf of a grammar whose JSON is written in a form.
+    /// The automaton of a single leaf, with JSON written in the given form.
     pub(crate) fn of_leaf(
         leaf: Expr,
         form: &JsonForm,
@@ -38,8 +38,8 @@ impl Dfa {
         Self::of(&builder.finish(root, form.clone()), limits)
     }
 
-    /// The minimal automaton of a grammar; [`AlgebraError::Empty`] where no text fits, a limit where there are too many
-    /// states, or no end of them.
+    /// The minimal automaton of a grammar. The error is [`AlgebraError::Empty`] if no text matches, and a limit if
+    /// there are too many or infinitely many states.
     pub(crate) fn of(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         let mut automaton = Automaton::new(grammar, limits)?;
         let start = automaton.start();
@@ -65,8 +65,8 @@ impl Dfa {
         Ok(Self { states }.minimal())
     }
 
-    /// The same language with as few states as can be: classes of states are split by where their bytes lead until they
-    /// hold (Moore, 1956).
+    /// Minimises the automaton: splits classes of states by where their transitions lead until nothing changes (Moore,
+    /// 1956).
     fn minimal(self) -> Self {
         let mut classes: Vec<u32> = self
             .states
@@ -88,7 +88,7 @@ impl Dfa {
             }
             count = known.len();
         }
-        // One state of each class, in the order in which they are met.
+        // One state of each class, numbered in breadth-first order.
         let mut numbers = vec![u32::MAX; count];
         let mut order: Vec<usize> = vec![0];
         numbers[classes[0] as usize] = 0;
@@ -122,7 +122,7 @@ impl Dfa {
         })
     }
 
-    /// Where whole characters lead; [`AlgebraError::NoCharacters`] where bytes that are none may come.
+    /// Transitions by whole characters; [`AlgebraError::NoCharacters`] if bytes that are not UTF-8 are possible.
     pub(crate) fn characters(&self, from: u32) -> Result<Vec<(u32, CharSet)>, AlgebraError> {
         let mut found: BTreeMap<u32, Vec<(char, char)>> = BTreeMap::new();
         for step in &self.states[from as usize].steps {
@@ -143,7 +143,8 @@ impl Dfa {
             .collect())
     }
 
-    /// The characters that begin with some bits and go on with `more` bytes. Recursive, three deep at most.
+    /// Collects the characters that begin with the bits of `value` and have `more` bytes left. Recursive, at most three
+    /// deep.
     fn continued(
         &self,
         state: u32,
@@ -179,7 +180,7 @@ impl Dfa {
     }
 }
 
-/// The steps with other numbers of states, joined where that makes neighbours lead to one.
+/// The transitions with states renumbered, and adjacent ones joined if they now lead to one state.
 fn renumbered(steps: &[Step<u32>], number: impl Fn(u32) -> u32) -> Vec<Step<u32>> {
     let mut joined = Vec::with_capacity(steps.len());
     for step in steps {

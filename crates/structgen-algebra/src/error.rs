@@ -1,24 +1,24 @@
-//! Why something cannot be worked out.
+//! Limits and errors.
 
 use structgen_automata::{CancelToken, LimitExceeded, ProgramError, StepError};
 
-/// What working something out may cost.
+/// Limits on the work and memory of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlgebraLimits {
-    /// The most states, or pairs of states, that are visited.
+    /// The maximum number of states, or pairs of states, that are visited.
     pub states: usize,
-    /// The most expressions of a grammar that is made.
+    /// The maximum number of expressions of a resulting grammar.
     pub expressions: usize,
-    /// The most steps, each by a byte from a state, and alternatives that are looked at on the way.
+    /// The maximum number of steps: transitions from a state, and alternatives examined for them.
     pub work: u64,
-    /// The most bytes that states, and numbers of texts, take.
+    /// The maximum memory of states and of numbers of texts, in bytes.
     pub bytes: usize,
-    /// Ends the work before it is done.
+    /// Cancels the operation.
     pub cancel: Option<CancelToken>,
 }
 
 impl AlgebraLimits {
-    /// The limits for so many states, with as much work and memory for each as the default limits have.
+    /// The limits for this number of states, with the same work and memory per state as in the default limits.
     #[must_use]
     pub fn for_states(states: usize) -> Self {
         let default = Self::default();
@@ -46,11 +46,11 @@ impl Default for AlgebraLimits {
     }
 }
 
-/// Why something cannot be worked out of a grammar.
+/// Why an operation on a grammar failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AlgebraError {
-    /// No text fits.
+    /// No text matches.
     #[error("no text matches the grammar")]
     Empty,
     /// A limit was exceeded.
@@ -59,10 +59,10 @@ pub enum AlgebraError {
     /// A terminal is a token of a vocabulary, which has no text of its own.
     #[error("the terminal {0} is a token of a vocabulary and has no text of its own")]
     Token(String),
-    /// Something takes a memory that rules do not have.
+    /// Something requires a memory, which rules do not have.
     #[error("{0} takes a memory that the rules of a grammar do not have")]
     Memory(&'static str),
-    /// Strings that are no UTF-8.
+    /// Some strings are not UTF-8.
     #[error("some of the texts are no UTF-8, and GBNF has characters only")]
     NoCharacters,
 }
@@ -88,7 +88,7 @@ impl From<ProgramError> for AlgebraError {
     }
 }
 
-/// The error of a limit of [`AlgebraLimits`].
+/// The error for exceeding a limit of [`AlgebraLimits`].
 pub(crate) fn over(what: &'static str, limit: usize) -> AlgebraError {
     AlgebraError::Limit(LimitExceeded {
         what,

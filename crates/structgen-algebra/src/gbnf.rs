@@ -1,4 +1,4 @@
-//! Writing a grammar in GBNF.
+//! Writes a grammar in GBNF.
 
 use rustc_hash::FxHashSet;
 use structgen_grammar::notation::{class, push_char, quantifier};
@@ -8,11 +8,11 @@ use crate::automaton::token_name;
 use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
 
-/// How deep parentheses nest in what is written; what is deeper gets a rule of its own.
+/// The maximum nesting of parentheses in the output; deeper expressions become rules of their own.
 const NESTING: usize = 24;
 
-/// A plain grammar, as [`plain`](crate::plain()) makes one, in the notation of llama.cpp: its root is called `root`,
-/// and characters in names that the notation does not know are hyphens.
+/// Writes a plain grammar, as [`plain`](crate::plain()) returns it, in the notation of llama.cpp. Its root is named
+/// `root`, and characters that are not valid in names become hyphens.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, plain, to_gbnf};
@@ -26,8 +26,8 @@ const NESTING: usize = 24;
 /// ```
 ///
 /// # Errors
-/// [`AlgebraError::Memory`] where the grammar is not plain, [`AlgebraError::Token`] where a token's name cannot be
-/// written, and where the text would be larger than the limit on expressions.
+/// [`AlgebraError::Memory`] if the grammar is not plain, [`AlgebraError::Token`] if a token's name cannot be written;
+/// also if the text would exceed the limit on expressions.
 pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, AlgebraError> {
     let mut writer = Writer {
         grammar,
@@ -49,7 +49,7 @@ pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, Alge
     Ok(writer.text)
 }
 
-/// Names of rules as GBNF takes them, each once.
+/// Unique names of rules that are valid in GBNF.
 fn names(grammar: &Grammar) -> Vec<String> {
     let mut taken = FxHashSet::from_iter(["root".to_owned()]);
     let rules = grammar.rules().iter().enumerate();
@@ -79,7 +79,7 @@ fn names(grammar: &Grammar) -> Vec<String> {
         .collect()
 }
 
-/// What is around an expression, which says whether it needs parentheses.
+/// The context of an expression, which decides whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Rule,
@@ -91,7 +91,7 @@ struct Writer<'g> {
     grammar: &'g Grammar,
     names: Vec<String>,
     text: String,
-    /// Expressions that are too deep where they stand, with the names of their rules.
+    /// Expressions that nest too deep in place, with the names of their rules.
     parts: Vec<(String, ExprId)>,
     pieces: usize,
     most: usize,
@@ -106,7 +106,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Recursive: beyond [`NESTING`] parentheses a rule begins.
+    /// Recursive: an expression nested deeper than [`NESTING`] parentheses becomes a rule.
     fn expr(&mut self, id: ExprId, place: Place, depth: usize) -> Result<(), AlgebraError> {
         self.pieces += 1;
         if self.pieces > self.most {

@@ -1,8 +1,8 @@
-//! What a grammar and a regular set have in common, as a grammar.
+//! The intersection of a grammar and a regular set, as a grammar.
 //!
-//! The construction of Bar-Hillel, Perles and Shamir (1961): for an expression and two states of the set's automaton
-//! there is an expression for those of its texts that lead from the one state to the other. Which pairs of states there
-//! are is found first, from the root down, so that nothing is made that is not needed.
+//! This is the construction of Bar-Hillel, Perles and Shamir (1961): each expression and pair of states of the set's
+//! automaton has an expression for the texts that lead from one state to the other. The reachable pairs are computed
+//! first, from the root down, so that only needed expressions are built.
 
 mod reach;
 
@@ -19,7 +19,7 @@ use crate::error::over;
 use crate::plain::{joined, trimmed};
 use crate::{AlgebraError, AlgebraLimits, Plain, plain};
 
-/// The texts of a grammar that are in a regular set: a grammar like any other, whose constraint has exact masks.
+/// Intersects a grammar with a regular set. The result is an ordinary grammar, whose constraint has exact masks.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, intersect, only_in, without};
@@ -37,8 +37,8 @@ use crate::{AlgebraError, AlgebraLimits, Plain, plain};
 /// ```
 ///
 /// # Errors
-/// [`AlgebraError::Empty`] where they have nothing in common, [`AlgebraError::Token`] where the grammar has token
-/// terminals, those of [`plain`](crate::plain()), and where a limit does not suffice.
+/// [`AlgebraError::Empty`] if the intersection is empty, [`AlgebraError::Token`] if the grammar has token terminals,
+/// the errors of [`plain`](crate::plain()), and if a limit is exceeded.
 pub fn intersect(
     grammar: &Grammar,
     with: &Regular,
@@ -94,13 +94,13 @@ pub fn intersect(
 /// A rule of the product.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Task {
-    /// A rule from one state to another.
+    /// A rule between two states.
     Rule(RuleId, u32, u32),
-    /// An expression as often as one likes.
+    /// An unbounded repetition of an expression between two states.
     Loop(ExprId, u32, u32),
 }
 
-/// How deep the expressions of one rule may nest.
+/// The maximum nesting of the expressions of one rule.
 const MAX_NESTING: u32 = 1_000;
 
 struct Product<'g> {
@@ -110,9 +110,9 @@ struct Product<'g> {
     builder: GrammarBuilder,
     made: FxHashMap<(ExprId, u32, u32), ExprId>,
     rules: FxHashMap<Task, RuleId>,
-    /// How many rules were made of parts.
+    /// The number of rules created for parts of expressions.
     parts: usize,
-    /// Rules that have a name and no body.
+    /// Rules that are declared but have no body yet.
     queue: VecDeque<(Task, RuleId)>,
     limits: &'g AlgebraLimits,
 }
@@ -136,7 +136,7 @@ impl Product<'_> {
         self.builder.rule(id)
     }
 
-    /// The texts of an expression that lead from a state to another. Recursive: the depth is bounded.
+    /// The texts of an expression that lead from one state to another. Recursive: the depth is bounded.
     fn expr(&mut self, id: ExprId, from: u32, to: u32, depth: u32) -> Result<ExprId, AlgebraError> {
         if let Some(&made) = self.made.get(&(id, from, to)) {
             return Ok(made);
@@ -182,7 +182,7 @@ impl Product<'_> {
             Expr::Repeat { body, min, max } => self.repeat(*body, (*min, *max), from, to, depth)?,
             _ => self.builder.never(),
         };
-        // Where there are several states, an expression comes in many places: it is written once.
+        // With several states, an expression is used in many places, so it is shared.
         let made = if depth > 0 && self.dfa.states.len() > 1 {
             self.shared(made)
         } else {
@@ -192,7 +192,7 @@ impl Product<'_> {
         Ok(made)
     }
 
-    /// A rule for an expression, unless it is as short as the rule's name.
+    /// Wraps an expression in a rule, unless it is as short as a reference.
     fn shared(&mut self, id: ExprId) -> ExprId {
         match self.builder.get(id) {
             Expr::Sequence(_) | Expr::Choice(_) | Expr::Repeat { .. } => {
@@ -205,7 +205,7 @@ impl Product<'_> {
         }
     }
 
-    /// The parts one after the other, through all states between them.
+    /// A sequence, through all possible states between its parts.
     fn sequence(
         &mut self,
         parts: &[ExprId],
@@ -213,7 +213,7 @@ impl Product<'_> {
         to: u32,
         depth: u32,
     ) -> Result<ExprId, AlgebraError> {
-        // What leads from each state on to the end, for the parts from the last to the first.
+        // For each state, the rest of the sequence up to the end, computed from the last part to the first.
         let layers = self.reach.layers(parts, from);
         let mut rests: FxHashMap<u32, ExprId> = FxHashMap::default();
         rests.insert(to, self.builder.bytes([]));
@@ -229,7 +229,7 @@ impl Product<'_> {
                 }
                 if !arms.is_empty() {
                     let rest = self.builder.choice(arms);
-                    // Several states before may lead here.
+                    // Several earlier states may lead here.
                     let is_shared = index > 0 && layers[index - 1].len() > 1;
                     before.insert(state, if is_shared { self.shared(rest) } else { rest });
                 }
@@ -250,7 +250,7 @@ impl Product<'_> {
         to: u32,
         depth: u32,
     ) -> Result<ExprId, AlgebraError> {
-        // Where the body never leaves a state, a counter stays a counter.
+        // If the body never leaves the state, a counter stays a counter.
         if self.reach.ends(body, from) == [from] {
             if from != to {
                 return Ok(self.builder.never());
@@ -260,7 +260,7 @@ impl Product<'_> {
         }
         let unbounded = max.is_none();
         let counted = max.unwrap_or(min);
-        // The states after each number of times.
+        // The states after each number of repetitions.
         let mut layers = vec![vec![from]];
         for _ in 0..counted {
             let last = layers.last().map(Vec::as_slice).unwrap_or_default();
@@ -276,7 +276,7 @@ impl Product<'_> {
                 ));
             }
         }
-        // From the last time to the first.
+        // From the last repetition to the first.
         let mut rests: FxHashMap<u32, ExprId> = FxHashMap::default();
         for (times, states) in layers.iter().enumerate().rev() {
             let mut before = FxHashMap::default();
@@ -301,7 +301,7 @@ impl Product<'_> {
                 }
                 if !arms.is_empty() {
                     let rest = self.builder.choice(arms);
-                    // Several states before may lead here, and many times would nest as deep.
+                    // Several earlier states may lead here, and a long counter would nest as deep.
                     let is_shared = times > 0 && (layers[times - 1].len() > 1 || times % 8 == 0);
                     let all = if is_shared { self.shared(rest) } else { rest };
                     before.insert(state, all);
@@ -315,7 +315,7 @@ impl Product<'_> {
         })
     }
 
-    /// A body as often as one likes.
+    /// An unbounded repetition of the body.
     fn repetition(&mut self, body: ExprId, from: u32, to: u32) -> Result<ExprId, AlgebraError> {
         let mut arms = Vec::new();
         if from == to {
@@ -333,7 +333,7 @@ impl Product<'_> {
     }
 }
 
-/// The characters that are in both sets.
+/// The intersection of two sets of characters.
 fn common(one: &CharSet, other: &CharSet) -> CharSet {
     let outside = one.complement();
     let mut ranges: Vec<(char, char)> = outside.ranges().to_vec();

@@ -1,11 +1,11 @@
-//! What can be worked out of a grammar without a tokenizer or a model: some of its texts, how many there are, how two
-//! compare, what two have in common, and the same language in GBNF.
+//! Queries on a grammar that need neither a tokenizer nor a model: some of its texts, their number, how two grammars
+//! compare, their intersection, and the same language in GBNF.
 //!
-//! Two views of a grammar carry all of it. As an *automaton*, states made on demand by [`structgen_automata::Network`],
-//! every one of them live: texts, counts and comparisons walk through it, for every grammar, and stop with an answer or
-//! at a limit. As a *plain grammar*, of literals, characters and rules alone ([`plain()`]): GBNF is written from it,
-//! and intersections are made on it. What takes a memory that rules do not have, such as keys in any order or distinct
-//! items, has no plain grammar and is refused by name.
+//! They use two views of a grammar. As an *automaton* with states created on demand by [`structgen_automata::Network`],
+//! all of them live: texts, counts and comparisons search it, for every grammar, and end with an answer or at a limit.
+//! As a *plain grammar*, made of literals, characters and rules alone ([`plain()`]): it is written as GBNF and
+//! intersected. What requires a memory that rules do not have, such as keys in any order or distinct items, has no
+//! plain grammar and is refused by name.
 
 mod automaton;
 mod compare;

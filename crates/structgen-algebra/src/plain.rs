@@ -1,4 +1,4 @@
-//! Grammars of literals, characters and rules alone.
+//! Plain grammars: literals, characters and rules alone.
 
 mod sets;
 mod shapes;
@@ -14,20 +14,20 @@ use crate::{AlgebraError, AlgebraLimits};
 pub struct Plain {
     /// The grammar.
     pub grammar: Grammar,
-    /// How deep JSON nests in the grammar that it was made of, where that is less deep than this one goes: a plain
-    /// grammar does not count its depth. Up to there the two have the same texts.
+    /// The nesting of JSON in the original grammar, if the plain one nests deeper, because it does not count its depth.
+    /// Up to this nesting both have the same texts.
     pub deeper_than: Option<u32>,
 }
 
-/// The same texts in a plain grammar.
+/// Converts a grammar to a plain grammar with the same texts.
 ///
-/// JSON shapes become the sequences of their parts, and regular sets that are more than that (intersections,
-/// complements, look-around) the rules of their automata.
+/// JSON shapes become the sequences of their parts. Regular sets that use intersections, complements or look-around
+/// become the rules of their automata.
 ///
 /// # Errors
-/// [`AlgebraError::Memory`] where a shape takes a memory: keys in any order, undeclared keys, distinct items, counts of
-/// what is of a kind, indentation. [`AlgebraError::Empty`] where no text fits, [`AlgebraError::NoCharacters`] where
-/// texts are no UTF-8, and where a limit does not suffice.
+/// [`AlgebraError::Memory`] if a shape requires a memory: keys in any order, undeclared keys, distinct items, tallies,
+/// indentation. [`AlgebraError::Empty`] if no text matches, [`AlgebraError::NoCharacters`] if texts are not UTF-8, and
+/// if a limit is exceeded.
 pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, AlgebraError> {
     let (grammar, report) = passes::productive::run(grammar.clone());
     if report.root_is_never {
@@ -61,7 +61,7 @@ pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, Algebra
     })
 }
 
-/// The grammar without what derives nothing and what nobody needs.
+/// Removes unproductive and unreachable parts of a grammar.
 pub(crate) fn trimmed(grammar: Grammar) -> Result<Grammar, AlgebraError> {
     let (grammar, report) = passes::productive::run(grammar);
     if report.root_is_never {
@@ -70,19 +70,20 @@ pub(crate) fn trimmed(grammar: Grammar) -> Result<Grammar, AlgebraError> {
     Ok(passes::reachable::run(grammar).0)
 }
 
-/// Makes the plain grammar.
+/// Builds the plain grammar.
 struct Maker<'g> {
     grammar: &'g Grammar,
     builder: GrammarBuilder,
     names: FxHashSet<String>,
-    /// What leaves became that take rules of their own.
+    /// The expressions of leaves that become rules of their own.
     leaves: FxHashMap<Expr, ExprId>,
     copies: FxHashMap<ExprId, ExprId>,
     limits: &'g AlgebraLimits,
 }
 
 impl Maker<'_> {
-    /// An expression and all in it. With a stack of its own: expressions may nest deeper than calls.
+    /// Copies an expression and everything in it, with an explicit stack: expressions may nest deeper than the call
+    /// stack allows.
     fn copy(&mut self, root: ExprId) -> Result<ExprId, AlgebraError> {
         let mut stack = vec![(root, false)];
         while let Some((id, children_are_done)) = stack.pop() {
@@ -112,7 +113,7 @@ impl Maker<'_> {
                     let body = self.copies[body];
                     self.builder.repeat(body, *min, *max)
                 }
-                // They say nothing about which texts there are.
+                // These do not change which texts match.
                 Expr::Capture { body, .. }
                 | Expr::Guided { body, .. }
                 | Expr::Grounded { body, .. }
@@ -154,12 +155,12 @@ impl Maker<'_> {
         Ok(self.copies[&root])
     }
 
-    /// One after the other, with literals side by side as one.
+    /// A concatenation, with adjacent literals joined.
     fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
         joined(&mut self.builder, parts)
     }
 
-    /// A new rule of this name, or one with a number after it.
+    /// A new rule with this name, or with a number appended if it is taken.
     fn rule(&mut self, name: &str) -> RuleId {
         let mut unique = name.to_owned();
         let mut number = 1;
@@ -171,7 +172,7 @@ impl Maker<'_> {
     }
 }
 
-/// One after the other, with literals side by side as one.
+/// A concatenation, with adjacent literals joined.
 pub(crate) fn joined(
     builder: &mut GrammarBuilder,
     parts: impl IntoIterator<Item = ExprId>,
@@ -203,9 +204,9 @@ pub(crate) fn joined(
     builder.sequence(merged)
 }
 
-/// Whether JSON nests deeper in the grammar than its form allows.
+/// Whether JSON nests deeper in the expressions than the form allows.
 fn goes_deeper(grammar: &Grammar) -> bool {
-    /// Deeper than this, a grammar nests without end.
+    /// A grammar that nests deeper than this is taken to nest without bound.
     const DEEP: u32 = 200;
     let most = grammar.form().max_depth.min(DEEP);
     let exprs = grammar.exprs();

@@ -1,4 +1,4 @@
-//! Some texts of a grammar: the shortest, and random ones.
+//! Texts of a grammar: a shortest one, and random ones.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -10,10 +10,10 @@ use structgen_grammar::Grammar;
 use crate::automaton::{Automaton, Step, readable};
 use crate::{AlgebraError, AlgebraLimits};
 
-/// Whether no text fits a grammar. Token terminals are texts like others here.
+/// Whether no text matches a grammar. Token terminals count as texts here.
 ///
 /// # Errors
-/// When the limits of the automata do not suffice to tell.
+/// If the limits of the automata do not suffice to decide.
 pub fn is_empty(grammar: &Grammar, limits: &AlgebraLimits) -> Result<bool, AlgebraError> {
     match Automaton::new(grammar, limits) {
         Ok(_) | Err(AlgebraError::Token(_)) => Ok(false),
@@ -25,14 +25,14 @@ pub fn is_empty(grammar: &Grammar, limits: &AlgebraLimits) -> Result<bool, Algeb
 /// A shortest text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortest {
-    /// The text; UTF-8 where all texts of the grammar are.
+    /// The text; UTF-8 if all texts of the grammar are.
     pub text: Vec<u8>,
-    /// Whether no text is shorter. Where the limit does not suffice to tell, this is the shortest that is known.
+    /// Whether it is proven that no text is shorter. If not, a limit was reached, and this is the shortest known text.
     pub is_proven: bool,
 }
 
-/// A text of a grammar with the fewest bytes, or nothing where no text fits. Of several the one whose bytes are read
-/// most easily.
+/// Returns a text of a grammar with the fewest bytes, or `None` if no text matches. Of several, the one with the most
+/// readable bytes.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, shortest};
@@ -45,7 +45,7 @@ pub struct Shortest {
 /// ```
 ///
 /// # Errors
-/// When the grammar has token terminals, or the automata exceed their limits.
+/// If the grammar has token terminals, or the automata exceed their limits.
 pub fn shortest(
     grammar: &Grammar,
     limits: &AlgebraLimits,
@@ -55,7 +55,7 @@ pub fn shortest(
         other => other?,
     };
     let found = match search(&mut automaton, limits.states) {
-        // The search is given up, and the text that is known has work of its own.
+        // The search was given up, and completing the known text has its own budget of work.
         Err(AlgebraError::Limit(limit)) if !limit.is_cancelled() && !limit.is_timeout() => None,
         found => found?,
     };
@@ -70,10 +70,10 @@ pub fn shortest(
     Ok(Some(Shortest { text, is_proven }))
 }
 
-/// The shortest text, or nothing once the limit of states is reached.
+/// The shortest text; `None` if the limit on states is reached.
 fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, AlgebraError> {
     let start = automaton.start();
-    // How each state was reached first, which is by as few bytes as can be.
+    // How each state was first reached, which takes the fewest bytes.
     let mut from: FxHashMap<SetId, (SetId, u8)> = FxHashMap::default();
     let mut queue = VecDeque::from([(start, 0_u64)]);
     let known = automaton.cost(start);
@@ -93,7 +93,7 @@ fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, A
             break;
         }
         if length == known {
-            // Whatever is reached from here is longer than a text that is known.
+            // Everything reached from here is longer than a known text.
             continue;
         }
         for Step { low, high, next } in automaton.steps(state)? {
@@ -108,10 +108,10 @@ fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, A
     Ok(None)
 }
 
-/// Random texts of a grammar, the same ones for the same seed.
+/// Random texts of a grammar, reproducible by seed.
 ///
-/// At each place the ways to go on are equally likely, and so is the end where a text may end: that is not the same as
-/// all texts being equally likely. Every text is finished, whatever the grammar.
+/// At each position, all continuations and the end, if the text may end, are equally likely. This does not make all
+/// texts equally likely. Every text is completed, whatever the grammar.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, Sampler};
@@ -131,10 +131,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// The texts of a grammar for a seed. The limits of work hold for each text.
+    /// A sampler for a grammar and a seed. The limit on work applies to each text.
     ///
     /// # Errors
-    /// [`AlgebraError::Empty`] where no text fits; when the grammar has token terminals, or the automata exceed their
+    /// [`AlgebraError::Empty`] if no text matches; also if the grammar has token terminals or the automata exceed their
     /// limits.
     pub fn new(grammar: &Grammar, seed: u64, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         Ok(Self {
@@ -143,15 +143,16 @@ impl Sampler {
         })
     }
 
-    /// The next text, of at most so many bytes, or, where no known text is as short, as long as that one.
+    /// The next text, of at most `longest` bytes; if no known text is that short, of at most the length of the known
+    /// one.
     ///
     /// # Errors
-    /// When a limit does not suffice.
+    /// If a limit is exceeded.
     pub fn sample(&mut self, longest: u64) -> Result<Vec<u8>, AlgebraError> {
         self.automaton.begin();
         let mut text = Vec::new();
         let mut state = self.automaton.start();
-        // Never less than the cost of the state, and some step costs less than that.
+        // At least the cost of the state, so some transition always fits.
         let mut left = longest.max(self.automaton.cost(state));
         loop {
             let mut ways: Vec<(SetId, Vec<u8>)> = Vec::new();
@@ -173,7 +174,7 @@ impl Sampler {
             let Some((next, bytes)) = ways.into_iter().nth(chosen) else {
                 return Ok(text);
             };
-            // Where there are characters that show, one of these.
+            // Prefer printable characters.
             let shown: Vec<u8> = bytes
                 .iter()
                 .copied()

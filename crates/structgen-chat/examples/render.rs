@@ -1,4 +1,5 @@
-//! Renders conversations: a JSON object per line on standard input, its prompt or error per line on standard output.
+//! Renders conversations: reads one JSON object per line from standard input, and writes its prompt or error as a line
+//! to standard output.
 //!
 //! ```sh
 //! echo '{"template": "{{ messages[0].content | upper }}", "messages": [{"role": "user", "content": "hi"}]}' |

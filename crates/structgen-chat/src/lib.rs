@@ -1,10 +1,10 @@
-//! Chat templates: from a conversation to a prompt, as the files of a model have it.
+//! Chat templates: render a conversation to a prompt, with the template files of a model.
 //!
-//! A template is a program in Jinja that comes with a model and is as little trusted as the conversation. So
+//! A template is a Jinja program that comes with a model and is as untrusted as the conversation. So
 //! - every operation is counted: a template that takes too many steps or too much memory ends with
 //!   [`ChatError::Limit`], which names the limit;
-//! - every string knows which of its bytes the template wrote, through filters and slices: [`ChatPrompt`]. Only there
-//!   are names of special tokens tokens.
+//! - every string tracks which of its bytes come from the template, through filters and slices: [`ChatPrompt`]. Names
+//!   of special tokens are tokens only in these bytes.
 //!
 //! ```
 //! use structgen_chat::{ChatMessage, ChatOptions, ChatTemplate};

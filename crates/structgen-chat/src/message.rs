@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One message of a conversation: a role, a content, and whatever else the template reads, such as `tool_calls`.
+/// One message of a conversation: a role, a content, and any other fields that the template reads, such as
+/// `tool_calls`.
 ///
-/// It is the JSON object that chat APIs take, fields in their order. A content may be a string, a list of parts or
-/// null.
+/// It is the JSON object of chat APIs, with its fields in order. The content may be a string, a list of parts or null.
 ///
 /// ```
 /// use serde_json::json;
@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 pub struct ChatMessage(Map<String, Value>);
 
 impl ChatMessage {
-    /// A message of a role.
+    /// A message with a role and a content.
     pub fn new(role: impl Into<String>, content: impl Into<Value>) -> Self {
         let mut fields = Map::new();
         fields.insert("role".into(), role.into().into());
@@ -30,27 +30,27 @@ impl ChatMessage {
         Self(fields)
     }
 
-    /// What the model is told about its task.
+    /// A system message: instructions for the model.
     pub fn system(content: impl Into<Value>) -> Self {
         Self::new("system", content)
     }
 
-    /// What the user says.
+    /// A user message.
     pub fn user(content: impl Into<Value>) -> Self {
         Self::new("user", content)
     }
 
-    /// What the model said.
+    /// An assistant message: what the model wrote.
     pub fn assistant(content: impl Into<Value>) -> Self {
         Self::new("assistant", content)
     }
 
-    /// What a tool returned.
+    /// A tool message: what a tool returned.
     pub fn tool(content: impl Into<Value>) -> Self {
         Self::new("tool", content)
     }
 
-    /// With one more field, or another value of it.
+    /// Adds a field, or replaces its value.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.insert(name.into(), value.into());
@@ -63,7 +63,7 @@ impl ChatMessage {
         &self.0
     }
 
-    /// The text that a model would go on with: the content, or its last part of text.
+    /// The text that a model would continue: the content, or its last text part.
     pub(crate) fn last_text(&self) -> Option<&str> {
         match self.0.get("content")? {
             Value::String(text) => Some(text),

@@ -2,10 +2,10 @@ use std::ops::Range;
 
 use crate::{ChatError, ChatMessage};
 
-/// A conversation as text, and which of its bytes the template wrote.
+/// A conversation as text, with the ranges of bytes that come from the template.
 ///
-/// Names of special tokens are tokens in [`trusted`](Self::trusted) ranges only: a user who writes `<|im_end|>` ends no
-/// turn.
+/// Names of special tokens are tokens in [`trusted`](Self::trusted) ranges only: a user who writes `<|im_end|>` does
+/// not end a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatPrompt {
     text: String,
@@ -23,18 +23,19 @@ impl ChatPrompt {
         &self.text
     }
 
-    /// Ranges of bytes that the template wrote: in order, none of them empty, no two of them adjacent.
+    /// The ranges of bytes that come from the template: in order, not empty, and not adjacent.
     #[must_use]
     pub fn trusted(&self) -> &[Range<usize>] {
         &self.trusted
     }
 
-    /// Adds a text that is not the template's.
+    /// Appends a text that does not come from the template.
     pub(crate) fn push_data(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Cuts what follows the text of the final message, as `apply_chat_template(continue_final_message=True)` does.
+    /// Removes everything after the text of the final message, as `apply_chat_template(continue_final_message=True)`
+    /// does.
     pub(crate) fn cut_after(&mut self, message: Option<&ChatMessage>) -> Result<(), ChatError> {
         let wrong = |problem: &str| ChatError::Options {
             problem: format!("the final message cannot be continued: {problem}"),

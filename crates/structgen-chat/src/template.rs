@@ -9,38 +9,39 @@ use crate::{ChatError, ChatMessage, ChatPrompt};
 
 /// A model's chat templates, in the dialect of Jinja that Hugging Face's tokenizers use.
 ///
-/// A prompt is what `apply_chat_template` of transformers returns for the same conversation, character for character.
-/// Of Jinja, it knows what chat templates use: all expressions and statements but inheritance, includes, recursive loops
-/// and arguments with `*`, and the filters that are not for web pages. Of Python, it knows the methods of strings, lists
-/// and dictionaries that change nothing. A template that uses something else is an error that names it.
+/// A prompt is exactly what `apply_chat_template` of transformers returns for the same conversation. The supported part
+/// of Jinja is what chat templates use: all expressions; all statements except inheritance, includes, recursive loops
+/// and arguments with `*`; and the filters that are not specific to web pages. Of Python, the methods of strings, lists
+/// and dictionaries that do not modify them are supported. A template that uses anything else is an error that names
+/// it.
 #[derive(Debug)]
 pub struct ChatTemplate {
-    /// By name. One that cannot be read is an error when it is used.
+    /// By name. A template that does not parse is an error only when it is used.
     templates: BTreeMap<String, Result<Template, ChatError>>,
     special_tokens: BTreeMap<String, String>,
 }
 
-/// What a template is given beside the messages.
+/// The inputs of a template besides the messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatOptions {
     /// Whether the prompt ends where the model's answer begins.
     pub add_generation_prompt: bool,
-    /// Whether the prompt ends within the last message, which the model goes on with. It excludes
-    /// `add_generation_prompt`.
+    /// Whether the prompt ends within the last message, which the model continues. Excludes `add_generation_prompt`.
     pub continue_final_message: bool,
-    /// The beginning of the answer, put after the prompt as it is.
+    /// The beginning of the answer, appended to the prompt verbatim.
     pub prefill: String,
-    /// The template to use. None is `tool_use` where there are tools and such a template, and `default` otherwise.
+    /// The template to use. If `None`, it is `tool_use` if there are tools and such a template, and `default`
+    /// otherwise.
     pub template: Option<String>,
-    /// Tools that the model may call, in the form that the template expects, which is mostly that of OpenAI's API.
+    /// Tools that the model may call, in the form that the template expects, usually that of OpenAI's API.
     pub tools: Option<Vec<Json>>,
     /// Documents for templates that ground answers in them.
     pub documents: Option<Vec<Json>>,
-    /// Further variables of the template, by name: what other tools call `chat_template_kwargs`.
+    /// Additional variables of the template, by name (`chat_template_kwargs` in other tools).
     pub variables: Map<String, Json>,
     /// The time that `strftime_now` returns, in UTC.
     pub now: SystemTime,
-    /// What rendering may cost.
+    /// Limits on rendering.
     pub limits: ChatLimits,
 }
 
@@ -63,7 +64,7 @@ impl Default for ChatOptions {
 const DEFAULT: &str = "default";
 const TOOL_USE: &str = "tool_use";
 
-/// The stack that a template at the limit of nesting needs, with room to spare in builds without optimisation.
+/// The stack size for a template at the limit of nesting, with room to spare in unoptimised builds.
 const STACK: usize = 32 << 20;
 
 impl ChatTemplate {
@@ -75,8 +76,8 @@ impl ChatTemplate {
         Self::from_sources([], json)
     }
 
-    /// Templates by name that lie in files of their own, with the special tokens of a `tokenizer_config.json`. The name
-    /// of `chat_template.jinja` is `default`. Without any, those of the configuration are used.
+    /// Templates from files of their own, by name, with the special tokens of a `tokenizer_config.json`. The name of
+    /// `chat_template.jinja` is `default`. If there are no such files, the templates of the configuration are used.
     ///
     /// # Errors
     /// As [`from_tokenizer_config`](Self::from_tokenizer_config).
@@ -101,7 +102,7 @@ impl ChatTemplate {
         })
     }
 
-    /// With the special tokens of a `special_tokens_map.json` that the configuration does not name.
+    /// Adds the special tokens of a `special_tokens_map.json` that the configuration does not name.
     ///
     /// # Errors
     /// [`ChatError::Config`].
@@ -117,12 +118,12 @@ impl ChatTemplate {
         self.templates.keys().map(String::as_str)
     }
 
-    /// Writes the prompt for a conversation.
+    /// Renders the prompt for a conversation.
     ///
     /// # Errors
-    /// [`ChatError::Raised`] where the template refuses the conversation, such as roles that do not alternate;
-    /// [`ChatError::Render`] and [`ChatError::Limit`] with the line where it fails; [`ChatError::Syntax`] where it cannot
-    /// be read.
+    /// [`ChatError::Raised`] if the template refuses the conversation, for instance because roles do not alternate;
+    /// [`ChatError::Render`] and [`ChatError::Limit`] with the line of the failure; [`ChatError::Syntax`] if the
+    /// template does not parse.
     pub fn render(
         &self,
         messages: &[ChatMessage],
@@ -177,7 +178,7 @@ impl ChatTemplate {
                     Value::list(&budget, values.collect::<jinja::Result<_>>()?)
                 }
             };
-            // Templates test these against none, so they are always there.
+            // Templates compare these with none, so they are always defined.
             interpreter.set_global("tools", listed(&options.tools)?)?;
             interpreter.set_global("documents", listed(&options.documents)?)?;
             for (name, value) in &options.variables {
@@ -222,7 +223,7 @@ fn object(file: &'static str, json: &str) -> Result<Map<String, Json>, ChatError
     })
 }
 
-/// The templates of a configuration: one, or a list of them with names.
+/// The templates of a configuration: a single one, or a list with names.
 fn configured(config: &Map<String, Json>) -> Result<BTreeMap<String, String>, ChatError> {
     let wrong = || ChatError::Config {
         file: "tokenizer_config.json",
@@ -243,7 +244,7 @@ fn configured(config: &Map<String, Json>) -> Result<BTreeMap<String, String>, Ch
     }
 }
 
-/// Everything called `…_token`, which is a string or an object with `content`.
+/// All fields named `…_token`, which are strings or objects with `content`.
 fn special_tokens(config: &Map<String, Json>) -> BTreeMap<String, String> {
     { config.iter() }
         .filter(|(name, _)| name.ends_with("_token"))

@@ -80,7 +80,7 @@ fn json_is_written_as_python_writes_it() {
         ]),
         ..options()
     };
-    // What json.dumps gives for the same value.
+    // The output of json.dumps for the same value.
     expect_test::expect![[r#"
         [{"name": "b<é>'", "a": {"x": [1, 2.5, true, null], "e": [], "o": {}}}]
         [
@@ -169,7 +169,7 @@ fn named_templates_are_chosen_by_name_and_by_tools() {
     );
 }
 
-/// The parts of a prompt that the template wrote.
+/// The parts of a prompt that come from the template.
 fn trusted(source: &str) -> Vec<String> {
     let prompt = prompt(source).unwrap();
     let parts = prompt.trusted().iter();
@@ -224,7 +224,7 @@ fn origins_survive_filters_and_methods() {
             "{{ bos_token ~ messages[1].content ~ eos_token }}",
             &["<s>", "</s>"],
         ),
-        // Templates make names of tokens out of roles, and never of other texts.
+        // Templates form names of tokens from roles, but not from other texts.
         ("{{ '<|' ~ messages[1].role ~ '|>' }}", &["<|user|>"]),
     ];
     for (source, expected) in cases {
@@ -315,7 +315,7 @@ fn what_is_wrong_is_said_with_its_line() {
         the chat template failed in line 1: append would change a list, and templates may not"#]].assert_eq(&errors.join("\n"));
 }
 
-/// Templates that are made to exhaust the stack, memory or time.
+/// Templates designed to exhaust the stack, memory or time.
 #[test]
 fn hostile_templates_end_soon_with_the_name_of_a_limit() {
     let grow = |start: &str, step: &str, rounds: usize, end: &str| {
@@ -373,7 +373,7 @@ fn hostile_templates_end_soon_with_the_name_of_a_limit() {
             matches!(result, Err(ChatError::Limit { .. })),
             "{shown}: {result:?}"
         );
-        // Ten times what it takes, for machines that are busy.
+        // Ten times what it usually takes, for busy machines.
         assert!(start.elapsed() < Duration::from_secs(5), "{shown}");
     }
     let cycle = "{% set x = namespace() %}{% set x.y = x %}{{ x }}";

@@ -84,9 +84,9 @@ pub(super) fn strftime(now: SystemTime, format: &str) -> Result<String, String> 
     Ok(text)
 }
 
-/// Year, month and day of a number of days since 1970-01-01, in the proleptic Gregorian calendar.
+/// The year, month and day for a number of days since 1970-01-01, in the proleptic Gregorian calendar.
 fn civil(days: u64) -> (u64, u64, u64) {
-    // The year is close to this, and corrected by steps of one.
+    // An estimate that is at most the year, corrected in steps of one.
     let mut year = 1970 + days / 366;
     while days_before(year + 1) <= days {
         year += 1;
@@ -100,7 +100,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (year, month, rest + 1)
 }
 
-/// Days from 1970-01-01 to the first day of a year.
+/// The number of days from 1970-01-01 to the first day of a year.
 fn days_before(year: u64) -> u64 {
     let leaps = |year: u64| year / 4 - year / 100 + year / 400;
     (year - 1970) * 365 + leaps(year - 1) - leaps(1969)
@@ -131,7 +131,7 @@ mod tests {
             at(0, full),
             "Thursday Thu 01 January Jan 1970 70 01 001 00:00:00 12 AM 1970-01-01 00:00:00 UTC % 1 1"
         );
-        // The leap day of a century year that is a multiple of 400, and the last second of a leap year.
+        // The leap day of a century year divisible by 400, and the last second of a leap year.
         assert_eq!(at(951_782_400, "%F %A"), "2000-02-29 Tuesday");
         assert_eq!(at(1_735_689_599, "%F %T %j"), "2024-12-31 23:59:59 366");
         assert_eq!(at(4_107_542_400, "%F"), "2100-03-01");

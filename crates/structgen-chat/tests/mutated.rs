@@ -1,4 +1,4 @@
-//! Damaged templates end in a prompt or an error, and never in a panic.
+//! A damaged template results in a prompt or an error, never in a panic.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use structgen_chat::{ChatError, ChatLimits, ChatMessage, ChatOptions, ChatTemplate};
 
-/// A linear congruential generator: the same mutants in every run.
+/// A linear congruential generator: the same mutations in every run.
 struct Random(u64);
 
 impl Random {
@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// What is put in: all that the grammar has, and some numbers and characters that are special.
+/// Inserted pieces: all parts of the grammar, and some special numbers and characters.
 const PIECES: [&str; 40] = [
     "{{", "}}", "{%", "%}", "{#", "#}", "-", "+", "(", ")", "[", "]", "{", "}", "|", ".", ",", ":",
     "=", "~", "*", "**", "//", "%", "'", "\"", "\\", " not ", " is ", " in ", " if ", " else ",
@@ -98,6 +98,6 @@ fn no_mutant_panics() {
             Err(_) => {}
         }
     }
-    // Enough of them are still templates that take the conversation.
+    // Enough mutants are still templates that accept the conversation.
     assert!(rendered > 100, "{rendered}");
 }

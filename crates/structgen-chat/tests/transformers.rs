@@ -1,6 +1,6 @@
 //! Chat prompts equal those of transformers, character for character and token for token.
 //!
-//! `fixtures/make.py` made the goldens.
+//! `fixtures/make.py` generates the golden files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ struct Golden {
     template: String,
     conversation: usize,
     tokenizer: String,
-    /// None where the template refuses the conversation.
+    /// `None` if the template refuses the conversation.
     text: Option<String>,
     tokens: Option<Vec<u32>>,
 }
@@ -111,7 +111,7 @@ fn prompts_equal_those_of_transformers() {
     assert!(compared > 300, "{compared}");
 }
 
-/// Texts with the names of all special tokens, put in every place that a conversation has.
+/// Texts that contain the names of all special tokens, in every field of a conversation.
 #[test]
 fn no_text_of_a_conversation_becomes_a_special_token() {
     let conversations: Vec<Conversation> = lines("conversations.jsonl");
@@ -125,7 +125,7 @@ fn no_text_of_a_conversation_becomes_a_special_token() {
             Value::Array(items) => items.iter().map(|item| attacked(item, attack)).collect(),
             Value::Object(fields) => {
                 let fields = fields.iter().map(|(name, value)| {
-                    // What templates compare with is left as it is.
+                    // Fields that templates compare with constants stay unchanged.
                     let is_fixed = matches!(name.as_str(), "role" | "type" | "id" | "tool_call_id");
                     let value = if is_fixed {
                         value.clone()

@@ -1,4 +1,4 @@
-//! Building a grammar.
+//! Builds grammars.
 
 use std::hash::BuildHasher;
 
@@ -27,16 +27,16 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct GrammarBuilder {
     exprs: Vec<Expr>,
-    /// Finds an expression in `exprs`, which has the only copy: its hash and its id.
+    /// Maps an expression's hash to its id. The expression itself is stored only in `exprs`.
     ids: HashTable<(u64, ExprId)>,
     rules: Vec<Rule>,
 }
 
 impl From<Grammar> for GrammarBuilder {
-    /// A grammar to go on building; its ids keep their meaning.
+    /// Continues building a grammar; its ids stay valid.
     fn from(grammar: Grammar) -> Self {
         let mut ids = HashTable::with_capacity(grammar.exprs.len());
-        // Passes may leave equal expressions in two places: the first is found.
+        // Passes may leave equal expressions at two indices: the first one is found.
         for (index, expr) in grammar.exprs.iter().enumerate() {
             let hash = FxBuildHasher.hash_one(expr);
             ids.entry(
@@ -61,7 +61,7 @@ impl GrammarBuilder {
         Self::default()
     }
 
-    /// Adds an expression, or finds the equal one that is there.
+    /// Adds an expression, or returns the id of an equal one.
     pub fn expr(&mut self, expr: Expr) -> ExprId {
         let Self { exprs, ids, .. } = self;
         let hash = FxBuildHasher.hash_one(&expr);
@@ -75,28 +75,28 @@ impl GrammarBuilder {
         id
     }
 
-    /// The expression of this id.
+    /// The expression with this id.
     ///
     /// # Panics
-    /// When the id is of another builder and out of this one's range.
+    /// If the id belongs to another builder and is out of range here.
     #[must_use]
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.exprs[id.index()]
     }
 
-    /// How many expressions there are: what limits on size look at.
+    /// The number of expressions, which limits on size count.
     #[must_use]
     pub fn len(&self) -> usize {
         self.exprs.len()
     }
 
-    /// Whether there are no expressions yet.
+    /// Whether there are no expressions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.exprs.is_empty()
     }
 
-    /// No text at all.
+    /// The empty set: no text at all.
     pub fn never(&mut self) -> ExprId {
         self.expr(Expr::Never)
     }
@@ -111,10 +111,10 @@ impl GrammarBuilder {
         })
     }
 
-    /// Any one of these texts, be they millions.
+    /// The union of these texts, up to millions of them.
     ///
     /// # Errors
-    /// When they are too large for a [`LiteralSet`].
+    /// If they are too large for a [`LiteralSet`].
     pub fn literals(
         &mut self,
         texts: impl IntoIterator<Item = impl AsRef<[u8]>>,
@@ -130,7 +130,7 @@ impl GrammarBuilder {
         })
     }
 
-    /// One part after another: flattened, `Never` if any part is.
+    /// The concatenation of the parts: flattened, and `Never` if any part is.
     pub fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
         let mut flat = Vec::new();
         for part in parts {
@@ -148,7 +148,7 @@ impl GrammarBuilder {
         }
     }
 
-    /// Any one of the arms: flattened, without duplicates and without arms that are `Never`.
+    /// The union of the arms: flattened, without duplicates and without arms that are `Never`.
     pub fn choice(&mut self, arms: impl IntoIterator<Item = ExprId>) -> ExprId {
         let mut flat: Vec<ExprId> = Vec::new();
         let mut seen = rustc_hash::FxHashSet::default();
@@ -168,7 +168,7 @@ impl GrammarBuilder {
         }
     }
 
-    /// The body, `min` to `max` times.
+    /// The body, repeated `min` to `max` times.
     pub fn repeat(&mut self, body: ExprId, min: u32, max: Option<u32>) -> ExprId {
         match (self.get(body), min, max) {
             (_, _, Some(max)) if max < min => self.never(),
@@ -178,7 +178,7 @@ impl GrammarBuilder {
         }
     }
 
-    /// The body, whose span in the output gets a name.
+    /// The body as a capture, which names its span in the output.
     pub fn capture(&mut self, name: impl Into<Box<str>>, body: ExprId) -> ExprId {
         self.expr(Expr::Capture {
             name: name.into(),
@@ -186,12 +186,12 @@ impl GrammarBuilder {
         })
     }
 
-    /// The body, written as the guide says.
+    /// The body, generated as the guide requires.
     pub fn guided(&mut self, guide: Guide, body: ExprId) -> ExprId {
         self.expr(Expr::Guided { guide, body })
     }
 
-    /// The body, whose value is to come from an input.
+    /// The body, whose value must come from an input.
     pub fn grounded(
         &mut self,
         pointer: impl Into<Box<str>>,
@@ -208,7 +208,7 @@ impl GrammarBuilder {
         }
     }
 
-    /// The body, with which later values are compared.
+    /// The body as a referent, which later values are compared with.
     pub fn referent(&mut self, name: impl Into<Box<str>>, body: ExprId) -> ExprId {
         match self.get(body) {
             Expr::Never => body,
@@ -219,8 +219,8 @@ impl GrammarBuilder {
         }
     }
 
-    /// The body, whose value has a relation to the referents written before it. `pointer` leads to the keyword that
-    /// asks for it.
+    /// The body, whose value is related to the referents written before it. `pointer` is the JSON Pointer of the
+    /// keyword that requires this.
     pub fn related(
         &mut self,
         pointer: impl Into<Box<str>>,
@@ -239,10 +239,10 @@ impl GrammarBuilder {
         }
     }
 
-    /// What a rule matches so far.
+    /// The current body of a rule.
     ///
     /// # Panics
-    /// When the rule is of another builder and out of this one's range.
+    /// If the id belongs to another builder and is out of range here.
     #[must_use]
     pub fn rule_body(&self, rule: RuleId) -> ExprId {
         self.rules[rule.index()].body
@@ -251,13 +251,13 @@ impl GrammarBuilder {
     /// The name of a rule.
     ///
     /// # Panics
-    /// When the rule is of another builder and out of this one's range.
+    /// If the id belongs to another builder and is out of range here.
     #[must_use]
     pub fn rule_name(&self, rule: RuleId) -> &str {
         &self.rules[rule.index()].name
     }
 
-    /// A new rule, to be defined later: rules may refer to one another. Its name should be unique.
+    /// Adds a rule, to be defined later: rules may refer to one another. Its name should be unique.
     pub fn declare(&mut self, name: impl Into<String>) -> RuleId {
         let id = RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX));
         let body = self.never();
@@ -268,18 +268,18 @@ impl GrammarBuilder {
         id
     }
 
-    /// Gives a declared rule its body.
+    /// Sets the body of a declared rule.
     ///
     /// # Panics
-    /// When the rule is of another builder and out of this one's range.
+    /// If the id belongs to another builder and is out of range here.
     pub fn define(&mut self, rule: RuleId, body: ExprId) {
         self.rules[rule.index()].body = body;
     }
 
-    /// What a rule matches; [`Expr::Never`] until it is defined.
+    /// The body of a rule; [`Expr::Never`] until it is defined.
     ///
     /// # Panics
-    /// When the rule is of another builder and out of this one's range.
+    /// If the id belongs to another builder and is out of range here.
     #[must_use]
     pub fn body(&self, rule: RuleId) -> ExprId {
         self.rules[rule.index()].body
@@ -290,7 +290,8 @@ impl GrammarBuilder {
         self.expr(Expr::Rule(rule))
     }
 
-    /// A text of another grammar, whose rules are added with `prefix` before their names. Its form is left to the caller.
+    /// Embeds another grammar: adds its rules with `prefix` before their names, and returns a reference to its root.
+    /// Its form is left to the caller.
     ///
     /// ```
     /// use structgen_grammar::{GrammarBuilder, JsonForm};
@@ -313,7 +314,7 @@ impl GrammarBuilder {
         let rules: Vec<RuleId> = { grammar.rules.iter() }
             .map(|rule| self.declare(format!("{prefix}{}", rule.name)))
             .collect();
-        // Children stand in the arena before what is made of them.
+        // Children precede their parents in the arena.
         let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs.len());
         for expr in &grammar.exprs {
             let copy = match expr {
@@ -328,7 +329,7 @@ impl GrammarBuilder {
         self.rule(rules[grammar.root.index()])
     }
 
-    /// The grammar whose texts are those of `root`, with JSON written in `form`.
+    /// Finishes the grammar with root `root` and JSON written in `form`.
     #[must_use]
     pub fn finish(self, root: RuleId, form: JsonForm) -> Grammar {
         Grammar {

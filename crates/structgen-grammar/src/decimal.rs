@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// An exact decimal number: ±0.d₁d₂…dₙ × 10^exponent with d₁ and dₙ not zero; zero has no digits.
 ///
-/// Equal numbers are equal values, however they were written.
+/// Equal numbers have equal representations, however they were written.
 ///
 /// ```
 /// use structgen_grammar::Decimal;
@@ -22,11 +22,11 @@ pub struct Decimal {
     negative: bool,
     /// Digits 0 to 9, neither the first nor the last of them zero.
     digits: Box<[u8]>,
-    /// The power of ten after the first digit's left: `digits` read as 0.d₁d₂… times 10^exponent.
+    /// The power of ten: the value is 0.d₁d₂… times 10^exponent.
     exponent: i64,
 }
 
-/// Why a text is no decimal.
+/// Why a text is not a decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalError {
     /// The text is not a JSON number.
@@ -44,13 +44,13 @@ impl Decimal {
         &self.digits
     }
 
-    /// Where the decimal point stands: the value is ±0.d₁d₂… × 10^exponent. Zero has exponent 0.
+    /// The position of the decimal point: the value is ±0.d₁d₂… × 10^exponent. Zero has exponent 0.
     #[must_use]
     pub fn exponent(&self) -> i64 {
         self.exponent
     }
 
-    /// Whether the number is below zero.
+    /// Whether the number is negative.
     #[must_use]
     pub fn is_negative(&self) -> bool {
         self.negative
@@ -68,14 +68,14 @@ impl Decimal {
         self.exponent >= self.digits.len() as i64
     }
 
-    /// The number with its sign turned; zero stays zero.
+    /// The number with the opposite sign; zero stays zero.
     #[must_use]
     pub fn negated(mut self) -> Self {
         self.negative = !self.negative && !self.is_zero();
         self
     }
 
-    /// The number of these digits 0 to 9, if that is how it is kept.
+    /// The number with these digits (0 to 9), if they are in canonical form.
     pub(crate) fn from_canonical(negative: bool, digits: &[u8], exponent: i64) -> Option<Self> {
         let in_range = (-MAX_EXPONENT..=MAX_EXPONENT).contains(&exponent);
         if !in_range || digits.iter().any(|&digit| digit > 9) {
@@ -122,7 +122,7 @@ impl Decimal {
 impl FromStr for Decimal {
     type Err = DecimalError;
 
-    /// Reads a JSON number (RFC 8259).
+    /// Parses a JSON number (RFC 8259).
     fn from_str(text: &str) -> Result<Self, DecimalError> {
         let (negative, rest) = text
             .strip_prefix('-')
@@ -146,7 +146,7 @@ impl FromStr for Decimal {
             .chain(fraction.bytes())
             .map(|byte| byte - b'0')
             .collect();
-        // Zero is zero with any exponent.
+        // Zero is zero, whatever its exponent.
         let number = Self::from_parts(
             negative,
             &digits,
@@ -161,10 +161,10 @@ impl FromStr for Decimal {
     }
 }
 
-/// The largest size of an exponent: sums of exponents and lengths stay far inside 64 bits.
+/// The maximum magnitude of an exponent: sums of exponents and lengths stay far within 64 bits.
 const MAX_EXPONENT: i64 = 1_000_000_000_000_000;
 
-/// The exponent, or `None` where it has so many digits that no mantissa brings the number back into range.
+/// The exponent, or `None` if it has so many digits that no mantissa brings the number back into range.
 fn parse_exponent(text: &str) -> Result<Option<i64>, DecimalError> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', ..] => (true, &text[1..]),
@@ -175,7 +175,7 @@ fn parse_exponent(text: &str) -> Result<Option<i64>, DecimalError> {
         return Err(DecimalError::Syntax);
     }
     let significant = digits.trim_start_matches('0');
-    // A mantissa of 10^17 digits does not fit any memory.
+    // A mantissa of 10^17 digits does not fit into memory.
     if significant.len() > 17 {
         return Ok(None);
     }
@@ -210,11 +210,11 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// The longest run of zeros that `Display` writes out before it turns to an exponent.
+/// The longest run of zeros that `Display` writes before it switches to an exponent.
 const PLAIN_ZEROS: i64 = 20;
 
 impl fmt::Display for Decimal {
-    /// Writes a JSON number: plain where that takes few zeros, else with an exponent.
+    /// Writes a JSON number: in plain notation if that takes few zeros, else with an exponent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_zero() {
             return f.write_str("0");

@@ -1,19 +1,19 @@
-//! Expressions, rules and the grammar that holds them.
+//! Expressions, rules and grammars.
 
 use crate::{
     ArrayShape, Guide, JsonForm, LiteralSet, NumberSet, ObjectShape, Regular, Relation, StringShape,
 };
 
-/// An expression of one [`Grammar`], by its place in the arena.
+/// An expression of one [`Grammar`], by its index in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExprId(pub u32);
 
-/// A rule of one [`Grammar`], by its place in the list of rules.
+/// A rule of one [`Grammar`], by its index in the list of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(pub u32);
 
 impl ExprId {
-    /// The place in the arena.
+    /// The index in the arena.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -21,7 +21,7 @@ impl ExprId {
 }
 
 impl RuleId {
-    /// The place in the list of rules.
+    /// The index in the list of rules.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -31,75 +31,75 @@ impl RuleId {
 /// A node of the IR: a set of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
-    /// No text at all.
+    /// The empty set: no text at all.
     Never,
     /// The empty text.
     Empty,
-    /// These bytes.
+    /// Exactly these bytes.
     Bytes(Box<[u8]>),
-    /// One of many texts, of which some has a byte.
+    /// One of many texts, at least one of which is not empty.
     Literals(LiteralSet),
     /// A text of a regular set.
     Regular(Regular),
-    /// The parts, one after another.
+    /// The parts, concatenated.
     Sequence(Box<[ExprId]>),
-    /// Any one of the arms. The order says nothing but how the grammar prints.
+    /// Any one of the arms. Their order only affects printing.
     Choice(Box<[ExprId]>),
-    /// The body, `min` to `max` times; without a `max`, as often as one likes. A counter, never unrolled.
+    /// The body, `min` to `max` times, or without an upper limit if there is no `max`. A counter, never unrolled.
     Repeat {
         /// What is repeated.
         body: ExprId,
-        /// The fewest times.
+        /// The minimum number of times.
         min: u32,
-        /// The most times, at least `min`.
+        /// The maximum number of times, at least `min`.
         max: Option<u32>,
     },
-    /// A text of the body, whose span in the output has a name. It changes nothing about which texts there are.
+    /// The body as a capture, which names its span in the output. It does not change which texts match.
     Capture {
-        /// The name; several expressions may have one.
+        /// The name; several expressions may share one.
         name: Box<str>,
         /// What is captured.
         body: ExprId,
     },
-    /// A text of the body, written as the guide says. It changes nothing about which texts there are.
+    /// The body, generated as the guide requires. It does not change which texts match.
     Guided {
-        /// How it is written.
+        /// The requirement.
         guide: Guide,
-        /// What is written.
+        /// The guided part.
         body: ExprId,
     },
-    /// A text of the body, a JSON string or number whose value is to come from an input. A grammar that is not bound to
-    /// an input has all texts of the body.
+    /// A grounded value: a JSON string or number whose value must come from an input. In a grammar that is not bound to
+    /// an input, it matches all texts of the body.
     Grounded {
-        /// The JSON Pointers of the schemas that describe the value: equal values of different schemas are bound one by
-        /// one.
+        /// The JSON Pointers of the schemas that describe the value: equal values of different schemas are bound
+        /// separately.
         pointer: Box<str>,
         /// The format that the schema names for the value.
         format: Option<Box<str>>,
-        /// What may be written.
+        /// The possible values.
         body: ExprId,
     },
-    /// A text of the body, a JSON string or number that later values are compared with.
+    /// A referent: a JSON string or number that later values are compared with.
     Referent {
-        /// The name under which they refer to it; several expressions may have one.
+        /// The name that related values refer to; several expressions may share one.
         name: Box<str>,
-        /// What may be written.
+        /// The possible values.
         body: ExprId,
     },
-    /// A text of the body, a JSON string or number, whose value has a relation to the referents written before it.
+    /// A related value: a JSON string or number with a relation to the referents written before it.
     Related {
-        /// The JSON Pointer of the keyword that asks for it.
+        /// The JSON Pointer of the keyword that requires the relation.
         pointer: Box<str>,
         /// The relation.
         relation: Relation,
         /// The name of the referents.
         referent: Box<str>,
-        /// What may be written where there is no referent.
+        /// The possible values if there is no referent.
         body: ExprId,
     },
-    /// A text of that rule.
+    /// A reference to a rule.
     Rule(RuleId),
-    /// One token of the vocabulary, not its text.
+    /// One token of the vocabulary, independent of its text.
     Token(TokenTerminal),
     /// A JSON string, with its quotes, whose value is in the shape.
     String(StringShape),
@@ -111,23 +111,24 @@ pub enum Expr {
     Array(Box<ArrayShape>),
 }
 
-/// A terminal that is one token of the vocabulary, whatever its text. No text stands for it, not even the token's own.
+/// A terminal that is one token of the vocabulary, whatever its text. No text matches it, not even the token's own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TokenTerminal {
-    /// The token of this name, such as `<|tool_call|>`: the special token, or else the one with this text.
+    /// The token with this name, such as `<|tool_call|>`: the special token, or else the one with this text.
     Name(String),
-    /// The token of this id.
+    /// The token with this id.
     Id(u32),
-    /// Any token of the vocabulary, special ones included, but the one of this name and those that end the output.
+    /// Any token of the vocabulary, including special ones, except the one with this name and those that end the
+    /// output.
     NotName(String),
-    /// The same for the one of this id.
+    /// The same, except the one with this id.
     NotId(u32),
 }
 
 /// A named rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The name, for printing and for messages; unique in its grammar.
+    /// The name, for printing and messages; unique in its grammar.
     pub name: String,
     /// What the rule matches.
     pub body: ExprId,
@@ -145,10 +146,10 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    /// The expression of this id.
+    /// The expression with this id.
     ///
     /// # Panics
-    /// When the id is of another grammar and out of this one's range.
+    /// If the id belongs to another grammar and is out of range here.
     #[must_use]
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.index()]
@@ -160,10 +161,10 @@ impl Grammar {
         &self.exprs
     }
 
-    /// The rule of this id.
+    /// The rule with this id.
     ///
     /// # Panics
-    /// When the id is of another grammar and out of this one's range.
+    /// If the id belongs to another grammar and is out of range here.
     #[must_use]
     pub fn rule(&self, id: RuleId) -> &Rule {
         &self.rules[id.index()]
@@ -175,7 +176,7 @@ impl Grammar {
         &self.rules
     }
 
-    /// The grammar with other expressions in the places where `other` gives one.
+    /// Replaces every expression for which `other` returns one.
     #[must_use]
     pub fn replace(mut self, mut other: impl FnMut(ExprId, &Expr) -> Option<Expr>) -> Self {
         for (i, expr) in self.exprs.iter_mut().enumerate() {
@@ -186,10 +187,10 @@ impl Grammar {
         self
     }
 
-    /// The grammar of the texts of one of its expressions.
+    /// A grammar with one of this grammar's expressions as its root.
     ///
     /// # Panics
-    /// When the id is of another grammar and out of this one's range.
+    /// If the id belongs to another grammar and is out of range here.
     #[must_use]
     pub fn rooted_at(&self, body: ExprId) -> Self {
         assert!(
@@ -205,7 +206,7 @@ impl Grammar {
         grammar
     }
 
-    /// The rule that a whole text has to match.
+    /// The rule that a whole text must match.
     #[must_use]
     pub fn root(&self) -> RuleId {
         self.root
@@ -219,7 +220,7 @@ impl Grammar {
 }
 
 impl Expr {
-    /// The expressions that this one is made of, in order; shapes included.
+    /// The direct children of the expression, in order, including those in shapes.
     pub fn children(&self) -> impl Iterator<Item = ExprId> + '_ {
         let (slice, body, object, array): (&[ExprId], Option<ExprId>, _, _) = match self {
             Self::Sequence(parts) | Self::Choice(parts) => (parts, None, None, None),

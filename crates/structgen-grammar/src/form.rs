@@ -2,54 +2,53 @@
 
 /// The written form of the JSON values in a grammar.
 ///
-/// The two constructors are the forms of the profiles: [`JsonForm::exact`] takes every text that a validator takes,
+/// The two constructors are the forms of the profiles: [`JsonForm::exact`] accepts every text that a validator accepts,
 /// within limits; [`JsonForm::generate`] is what a model should write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JsonForm {
-    /// What may stand between two tokens of JSON.
+    /// The whitespace between two tokens of JSON.
     pub whitespace: Whitespace,
     /// Which escapes a string may use.
     pub escapes: EscapeForm,
     /// How numbers may be written.
     pub numbers: NumberForm,
-    /// How deep arrays and objects may nest: a limit.
+    /// The maximum nesting of arrays and objects.
     pub max_depth: u32,
 }
 
-/// What may stand between two tokens of JSON.
+/// The whitespace between two tokens of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Whitespace {
-    /// Nothing.
+    /// None.
     Compact,
-    /// Nothing, or one space after a comma or colon.
+    /// Optionally one space after a comma or colon.
     Spaced,
     /// One space after every comma and colon, as Python's `json.dumps` writes it.
     OneSpace,
     /// A line for every member and item, indented by its depth, and one space after a colon; nothing in empty objects
-    /// and arrays. So writes serde_json's `to_string_pretty`, with two spaces.
+    /// and arrays. This is the output of serde_json's `to_string_pretty`, with two spaces.
     Indented {
-        /// What stands at the start of a line for each level of nesting.
+        /// The indentation for each level of nesting.
         indent: Indent,
     },
-    /// Up to `max` characters out of space, tab, line feed and carriage return at every place where JSON takes
-    /// whitespace.
+    /// Up to `max` spaces, tabs, line feeds and carriage returns, wherever JSON allows whitespace.
     Bounded {
-        /// The most characters at one place.
+        /// The maximum number of characters in one place.
         max: u16,
     },
 }
 
-/// What stands at the start of a line for each level of nesting.
+/// The indentation for each level of nesting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Indent {
-    /// So many spaces.
+    /// This number of spaces.
     Spaces(u8),
     /// A tab.
     Tab,
 }
 
 impl Indent {
-    /// How many characters a level takes.
+    /// The number of characters per level.
     #[must_use]
     pub fn width(self) -> u32 {
         match self {
@@ -78,9 +77,9 @@ impl Default for Indent {
 /// Which escapes a string may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EscapeForm {
-    /// Every escape of RFC 8259 wherever it may stand.
+    /// Every escape of RFC 8259, wherever it is valid.
     Any,
-    /// Only what has to be escaped, and that in its shortest form (`\n`, `\"`, `\u001f`).
+    /// Only characters that must be escaped, in their shortest form (`\n`, `\"`, `\u001f`).
     Needed,
 }
 
@@ -89,20 +88,20 @@ pub enum EscapeForm {
 pub struct NumberForm {
     /// Whether an exponent (`1e3`) may be used.
     pub exponent: bool,
-    /// Whether a fraction that says nothing may be used: `1.0` for an integer, `0.50`.
+    /// Whether redundant zeros may be written in a fraction: `1.0` for an integer, `0.50`.
     pub redundant_fraction: bool,
     /// Whether zero may have a sign: `-0`.
     pub negative_zero: bool,
-    /// The most digits before the decimal point.
+    /// The maximum number of digits before the decimal point.
     pub integer_digits: u16,
-    /// The most digits after the decimal point.
+    /// The maximum number of digits after the decimal point.
     pub fraction_digits: u16,
-    /// The most digits of an exponent.
+    /// The maximum number of digits of an exponent.
     pub exponent_digits: u16,
 }
 
 impl JsonForm {
-    /// Every text that a validator takes, within limits.
+    /// Every text that a validator accepts, within limits.
     #[must_use]
     pub fn exact() -> Self {
         Self {
@@ -120,7 +119,7 @@ impl JsonForm {
         }
     }
 
-    /// What a model should write: one space at most, plain numbers, no needless escapes.
+    /// What a model should write: at most one space, plain numbers, no needless escapes.
     #[must_use]
     pub fn generate() -> Self {
         Self {
@@ -128,7 +127,7 @@ impl JsonForm {
             escapes: EscapeForm::Needed,
             numbers: NumberForm {
                 exponent: false,
-                // An amount keeps the zeros that it was written with; integers are written whole.
+                // Amounts may keep trailing zeros; integers are written without a fraction.
                 redundant_fraction: true,
                 negative_zero: false,
                 integer_digits: 15,

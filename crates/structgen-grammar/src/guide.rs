@@ -1,9 +1,9 @@
-//! Guides: how a part of an output is to be written, whatever its text is.
+//! Guides: requirements on how a part of an output is generated, whatever its text.
 
 use std::fmt;
 
-/// What a grammar says about how a part of the output is written. Texts have no tokens and no temperature, so it says
-/// nothing about which texts there are.
+/// A requirement on how a part of the output is generated. Texts have no tokens and no temperature, so a guide does not
+/// change which texts match.
 ///
 /// ```
 /// use structgen_grammar::{GrammarBuilder, Guide, JsonForm, Temperature};
@@ -24,10 +24,11 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Guide {
-    /// At most this many tokens begin in the part: where a token begins before it and ends within, it does not count.
+    /// At most this many tokens begin in the part. A token that begins before the part and ends within it does not
+    /// count.
     MaxTokens(u32),
-    /// The temperature at which tokens are drawn that begin in the part; of several that may apply, the innermost of
-    /// each reading, and the highest of those.
+    /// The temperature for sampling tokens that begin in the part. If several apply, the innermost counts in each
+    /// reading, and the highest among the readings.
     Temperature(Temperature),
 }
 
@@ -40,19 +41,19 @@ impl fmt::Display for Guide {
     }
 }
 
-/// A temperature: finite, and 0 (the most probable token) at least.
+/// A temperature: finite and not negative; 0 selects the most probable token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Temperature(u32);
 
 impl Temperature {
-    /// The temperature; `None` where the number is none.
+    /// The temperature; `None` if the number is not a valid one.
     #[must_use]
     pub fn new(temperature: f32) -> Option<Self> {
-        // Bits of numbers that are not negative are ordered as they are; there is one zero.
+        // The bits of non-negative floats are ordered like the numbers; `abs` leaves a single zero.
         (temperature.is_finite() && temperature >= 0.0).then(|| Self(temperature.abs().to_bits()))
     }
 
-    /// The number.
+    /// The temperature as a number.
     #[must_use]
     pub fn get(self) -> f32 {
         f32::from_bits(self.0)

@@ -1,78 +1,78 @@
-//! JSON shapes: sets of JSON values, whatever way they are written.
+//! JSON shapes: sets of JSON values, however they are written.
 
 use crate::{Decimal, ExprId, Regular};
 
-/// A set of strings: a content and a length.
+/// A set of strings: their content and lengths.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct StringShape {
-    /// What the string may hold, unescaped.
+    /// The content of the string, unescaped.
     pub content: StringContent,
-    /// The fewest code points.
+    /// The minimum length in code points.
     pub min_length: u32,
-    /// The most code points.
+    /// The maximum length in code points.
     pub max_length: Option<u32>,
 }
 
-/// What a string may hold, as Unicode text after unescaping.
+/// The content of a string, as Unicode text after unescaping.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum StringContent {
     /// Any Unicode text.
     #[default]
     Any,
-    /// A text of the regular set, whole.
+    /// A text that the regular set matches as a whole.
     Regular(Regular),
-    /// One of these texts: sorted, without duplicates.
+    /// One of these texts, which are sorted and without duplicates.
     Literals(Box<[Box<str>]>),
 }
 
-/// One end of a range of numbers.
+/// A bound of a range of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NumberBound {
-    /// The value at the end.
+    /// The bound.
     pub value: Decimal,
-    /// Whether the value itself is left out.
+    /// Whether the bound itself is excluded.
     pub exclusive: bool,
 }
 
-/// A set of numbers: what lies between the bounds, is a multiple of every divisor, and of none of the excluded ones.
+/// A set of numbers: those between the bounds that are multiples of all divisors and of none of the excluded ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct NumberSet {
-    /// The lower end.
+    /// The lower bound.
     pub lower: Option<NumberBound>,
-    /// The upper end.
+    /// The upper bound.
     pub upper: Option<NumberBound>,
     /// Positive divisors; the integers are the multiples of one. Sorted, without duplicates.
     pub multiples_of: Vec<Decimal>,
-    /// Positive divisors that do not divide the number: what is no integer is no multiple of one. Sorted, without
+    /// Positive numbers of which the number must not be a multiple; one excludes the integers. Sorted, without
     /// duplicates.
     pub not_multiples_of: Vec<Decimal>,
-    /// Whether the numbers are written without fraction and exponent whatever the form allows: draft 4's integers, of
-    /// which `1.0` is none.
+    /// Whether the numbers are written without fraction and exponent, whatever the form allows. `1.0` is not an integer
+    /// in draft 4.
     pub written_whole: bool,
 }
 
 /// A set of objects.
 ///
-/// No key comes twice. A key that no property names has a value of the pattern that it matches, or else of
-/// `additional`; where there is neither, there are no such keys.
+/// No key occurs twice. A key that no property declares has a value of the pattern that it matches, or else of
+/// `additional`; if there is neither, the key is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ObjectShape {
     /// The declared properties; keys are unique.
     pub properties: Vec<Property>,
-    /// How many of the properties, from the first on, come in their order and before all other keys. The others come in
-    /// any order.
+    /// The number of leading properties that come in this order and before all other keys. The others come in any
+    /// order.
     pub ordered: u32,
-    /// Classes of keys that no property names. No key is in two of them.
+    /// Disjoint classes of keys that no property declares.
     pub patterns: Vec<KeyPattern>,
-    /// What the value of a key may be that is in none of the classes.
+    /// The values of keys that are in none of the classes.
     pub additional: Option<Slot>,
-    /// The fewest members.
+    /// The minimum number of members.
     pub min_members: u32,
-    /// The most members.
+    /// The maximum number of members.
     pub max_members: Option<u32>,
-    /// What is counted among the members; at most [`MAX_TALLIES`].
+    /// The tallies counted over the members; at most [`MAX_TALLIES`].
     pub tallies: Vec<Tally>,
-    /// The names of the referents within the object: they are forgotten where it begins and where it ends.
+    /// The names of the referents within the object: they are forgotten where it begins and ends.
     pub referents: Vec<Box<str>>,
 }
 
@@ -81,71 +81,71 @@ pub struct ObjectShape {
 pub struct Property {
     /// The key, unescaped.
     pub key: Box<str>,
-    /// What its value may be.
+    /// The possible values.
     pub value: Slot,
-    /// Whether the object must have it.
+    /// Whether the key is required.
     pub required: bool,
-    /// Which tallies count where the object does not have it: bit `i` for the `i`-th, which has no upper bound.
+    /// The tallies that count if the key is absent: bit `i` for the `i`-th, which has no upper bound.
     pub absent: u32,
 }
 
 /// A class of keys of an [`ObjectShape`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyPattern {
-    /// The keys, unescaped and whole.
+    /// The keys, unescaped; the set matches whole keys.
     pub keys: Regular,
-    /// What their values may be.
+    /// The possible values.
     pub value: Slot,
 }
 
-/// What a member or an item may be: any one of the alternatives.
+/// The possible values of a member or an item: any one of the alternatives.
 ///
-/// Mostly there is one, and it counts for nothing. A value that fits two alternatives may count as either.
+/// There is usually one, which counts towards no tally. A value of two alternatives may count as either.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Slot {
-    /// The alternatives; without any, there is no value.
+    /// The alternatives; if there are none, no value is possible.
     pub alternatives: Box<[Alternative]>,
 }
 
 /// An alternative of a [`Slot`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Alternative {
-    /// What the value is.
+    /// The values.
     pub value: ExprId,
-    /// Which tallies it counts for: bit `i` for the `i`-th of the shape.
+    /// The tallies that the value counts towards: bit `i` for the `i`-th of the shape.
     pub tallies: u32,
 }
 
-/// How many members or items have to be of a kind.
+/// Bounds on the number of members or items of some kind (a counting constraint).
 ///
-/// Counting makes the values exact that cannot be said one by one: "some item is a string", "at most two values are
+/// Tallies express conditions that do not concern a single value: "some item is a string", "at most two values are
 /// negative".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tally {
-    /// The fewest.
+    /// The minimum.
     pub min: u32,
-    /// The most.
+    /// The maximum.
     pub max: Option<u32>,
 }
 
-/// How many tallies a shape may have: one bit of a word for each.
+/// The maximum number of tallies of a shape: each is one bit of a word.
 pub const MAX_TALLIES: usize = 32;
 
 /// A set of arrays.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ArrayShape {
-    /// What the first items may be, one by one.
+    /// The possible values of the first items, one slot each.
     pub prefix: Vec<Slot>,
-    /// What the items after the prefix may be; `None`: there are none.
+    /// The possible values of the items after the prefix; if `None`, there are no more items.
     pub rest: Option<Slot>,
-    /// The fewest items.
+    /// The minimum number of items.
     pub min_items: u32,
-    /// The most items.
+    /// The maximum number of items.
     pub max_items: Option<u32>,
-    /// What is counted among the items; at most [`MAX_TALLIES`].
+    /// The tallies counted over the items; at most [`MAX_TALLIES`].
     pub tallies: Vec<Tally>,
-    /// Whether no two items are the same value. Then an item that counts for different tallies in different
-    /// alternatives must fit only one of these.
+    /// Whether all items are distinct values. If so, alternatives of an item that count towards different tallies must
+    /// be disjoint.
     pub unique: bool,
 }
 
@@ -159,7 +159,7 @@ impl NumberSet {
         }
     }
 
-    /// The one number `value`.
+    /// The set of the single number `value`.
     #[must_use]
     pub fn point(value: Decimal) -> Self {
         let bound = NumberBound {
@@ -173,7 +173,7 @@ impl NumberSet {
         }
     }
 
-    /// The number that it is the [`point`](Self::point) of, if it is one.
+    /// The only number of the set, if it is a [`point`](Self::point).
     #[must_use]
     pub fn as_point(&self) -> Option<&Decimal> {
         let value = &self.lower.as_ref()?.value;
@@ -182,7 +182,7 @@ impl NumberSet {
 }
 
 impl Slot {
-    /// One value, which counts for nothing.
+    /// A slot with one alternative, which counts towards no tally.
     #[must_use]
     pub fn of(value: ExprId) -> Self {
         Self {
@@ -206,7 +206,7 @@ impl Slot {
             .map(|alternative| alternative.value)
     }
 
-    /// The slot with other expressions.
+    /// The slot with its expressions replaced.
     #[must_use]
     pub fn map(&self, mut value: impl FnMut(ExprId) -> ExprId) -> Self {
         let alternatives = self.alternatives.iter().map(|alternative| Alternative {
@@ -218,7 +218,7 @@ impl Slot {
         }
     }
 
-    /// The slot without the alternatives that are not kept.
+    /// The slot with only the alternatives for which `keep` returns `true`.
     #[must_use]
     pub fn filter(&self, mut keep: impl FnMut(ExprId) -> bool) -> Self {
         let kept = self.alternatives.iter().copied();
@@ -229,7 +229,7 @@ impl Slot {
 }
 
 impl ObjectShape {
-    /// All slots: of the properties, the patterns, and all other keys.
+    /// All slots: of the properties, the patterns, and additional keys.
     pub fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.properties
             .iter()

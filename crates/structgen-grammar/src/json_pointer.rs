@@ -1,8 +1,8 @@
-//! Keys as parts of JSON Pointers (RFC 6901).
+//! Escaping of keys in JSON Pointers (RFC 6901).
 
 use std::borrow::Cow;
 
-/// A key as a part of a JSON Pointer.
+/// Escapes a key as a segment of a JSON Pointer.
 ///
 /// ```
 /// assert_eq!(structgen_grammar::json_pointer::escaped("a/b~"), "a~1b~0");
@@ -16,7 +16,7 @@ pub fn escaped(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// The key that a part of a JSON Pointer names.
+/// Unescapes a segment of a JSON Pointer.
 #[must_use]
 pub fn unescaped(part: &str) -> Cow<'_, str> {
     match part.contains('~') {

@@ -2,18 +2,18 @@
 
 use crate::{Expr, ExprId, Grammar, Regular};
 
-/// Sequences of more parts are not looked into: values have whitespace around them at most.
+/// The maximum number of parts of a sequence that is examined: a value has only whitespace around it.
 const MAX_PARTS: usize = 8;
 
-/// How many nodes of a part are looked at to see that it is whitespace.
+/// The maximum number of nodes examined to prove that a part is whitespace.
 const MAX_SPACE: usize = 64;
 
 impl Grammar {
-    /// Whether every text is one JSON value, as far as the expressions show: shapes, the three words, and whitespace
-    /// around them.
+    /// Whether every text is one JSON value, as far as the expressions show: shapes, `true`, `false` and `null`, and
+    /// whitespace around them.
     ///
-    /// What schemas are compiled to is seen. A grammar that spells JSON in literals and patterns is not, and neither is
-    /// one with a capture around a value.
+    /// This holds for compiled schemas. It is not detected for a grammar that spells JSON in literals and patterns, or
+    /// has a capture around a value.
     ///
     /// ```
     /// use structgen_grammar::{Expr, GrammarBuilder, JsonForm, NumberSet};
@@ -35,7 +35,7 @@ impl Grammar {
                 continue;
             }
             match self.expr(id) {
-                // What is grounded or compared is a string or number.
+                // Grounded, referent and related values are strings or numbers.
                 Expr::Never
                 | Expr::String(_)
                 | Expr::Number(_)
@@ -60,7 +60,7 @@ impl Grammar {
         true
     }
 
-    /// Whether an expression has no text but whitespace.
+    /// Whether the expression matches only whitespace.
     fn is_space(&self, id: ExprId) -> bool {
         match self.expr(id) {
             Expr::Empty => true,
@@ -71,7 +71,7 @@ impl Grammar {
     }
 }
 
-/// The one part that is no whitespace.
+/// The only part that is not whitespace.
 fn one<T>(parts: &[T], is_space: impl Fn(&T) -> bool) -> Option<&T> {
     let mut others = parts.iter().filter(|part| !is_space(part));
     let found = others.next()?;
@@ -82,7 +82,7 @@ fn is_word(text: &[u8]) -> bool {
     matches!(text, b"true" | b"false" | b"null")
 }
 
-/// Whether a regular set has no texts but the three words, whitespace around them left out.
+/// Whether the regular set contains only `true`, `false` and `null`, with optional whitespace around them.
 fn is_words(set: &Regular) -> bool {
     let mut open = vec![set];
     while let Some(set) = open.pop() {
@@ -192,13 +192,13 @@ mod tests {
     fn what_has_other_texts_is_not_json() {
         let string =
             |builder: &mut GrammarBuilder| builder.expr(Expr::String(StringShape::default()));
-        // A word of another language, also in a place where nobody looks first.
+        // A word of another language, also nested inside other expressions.
         assert!(!is_json(|builder| builder.bytes("True")));
         assert!(!is_json(|builder| {
             let word = builder.bytes("True");
             object(builder, word)
         }));
-        // Two values, none, and a value with something after it.
+        // Two values, no value, and a value followed by something else.
         assert!(!is_json(|builder| {
             let value = string(builder);
             builder.sequence([value, value])

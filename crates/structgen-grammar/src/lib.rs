@@ -1,16 +1,15 @@
-//! The grammar IR: the one language that JSON Schema, regular expressions and GBNF are lowered to.
+//! The grammar IR: the single representation that JSON Schema, regular expressions and GBNF are lowered to.
 //!
-//! A [`Grammar`] is an arena of expressions and a list of named rules. Three kinds of leaves meet in it:
+//! A [`Grammar`] is an arena of expressions and a list of named rules. It has three kinds of leaves:
 //!
 //! - **byte literals**, long lists of them ([`LiteralSet`]) and **regular terminals** ([`Regular`]): sets of strings
 //!   over Unicode scalar values or raw bytes;
 //! - **JSON shapes** ([`StringShape`], [`NumberSet`], [`ObjectShape`], [`ArrayShape`]): sets of JSON *values*. How a
-//!   value may be written (escapes, number forms, whitespace, key order) is said once, in [`JsonForm`], and not in the
-//!   shapes;
+//!   value may be written (escapes, number forms, whitespace) is stated once, in [`JsonForm`], and not in the shapes;
 //! - **token terminals**: a special token of the vocabulary, by name or id.
 //!
-//! The IR knows no tokenizer and no source syntax. It is built with [`GrammarBuilder`], cleaned by [`passes`], printed
-//! with `Display`, written as bytes by [`Grammar::to_bytes`], and lowered to automata by `structgen-automata`.
+//! The IR knows no tokenizer and no source syntax. It is built with [`GrammarBuilder`], simplified by [`passes`],
+//! printed with `Display`, encoded by [`Grammar::to_bytes`], and lowered to automata by `structgen-automata`.
 
 mod builder;
 mod bytes;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-/// A finite set of byte strings as a minimal graph: what begins alike is stored once, and so is what goes on alike.
+/// A finite set of byte strings as a minimal automaton: common prefixes and common suffixes are stored once.
 ///
-/// A node stands for what may follow. Its edges carry labels of one byte or more, of which no two begin with the same
-/// byte; a node that is no end and has one edge is a part of a label instead. Equal nodes are one: a million texts
-/// `item-000000` to `item-999999` are seven nodes. This is a trie with long edges (Morrison 1968) whose equal subtrees
-/// are shared, built from the sorted texts as minimal automata are (Daciuk et al. 2000).
+/// A node stands for the possible continuations. Its edges are labelled with one or more bytes, and no two labels begin
+/// with the same byte; a non-final node with a single edge is merged into a label instead. Equal nodes are shared: the
+/// million texts `item-000000` to `item-999999` take seven nodes. This is a radix trie (Morrison 1968) with equal
+/// subtrees shared, built incrementally from the sorted texts as in Daciuk et al. 2000.
 ///
 /// ```
 /// use structgen_grammar::LiteralSet;
@@ -29,13 +29,13 @@ use rustc_hash::FxHasher;
 #[derive(Clone, PartialEq, Eq)]
 pub struct LiteralSet(Arc<Graph>);
 
-/// Nodes and edges in flat arrays. Children stand before their parents, and the root is last.
+/// Nodes and edges in flat arrays. Children precede their parents, and the root is last.
 #[derive(Default, PartialEq, Eq)]
 struct Graph {
     finals: Vec<bool>,
-    /// Where the edges of each node begin; they end where the next node's do.
+    /// Where the edges of each node begin; they end where those of the next node begin.
     edges: Vec<u32>,
-    /// Of each edge the first byte of its label, apart from the rest: that is what is searched.
+    /// The first byte of each edge's label, stored separately because it is searched.
     first: Vec<u8>,
     ways: Vec<Way>,
     labels: Vec<u8>,
@@ -46,19 +46,19 @@ struct Graph {
 struct Way {
     /// The node that it leads to.
     child: u32,
-    /// Where its label begins; it ends where the next edge's does.
+    /// Where its label begins; it ends where that of the next edge begins.
     label: u32,
 }
 
-/// Texts that are too large for a [`LiteralSet`].
+/// The texts are too large for a [`LiteralSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the texts of a list exceed the limit of {limit} bytes together")]
 pub struct LiteralsTooLarge {
-    /// The most bytes.
+    /// The maximum number of bytes.
     pub limit: usize,
 }
 
-/// A text among all texts: its first eight bytes, since those decide most comparisons, and where it is.
+/// A text among all texts: its first eight bytes, which decide most comparisons, and its position.
 #[derive(Clone, Copy)]
 struct Entry {
     head: u64,
@@ -67,15 +67,15 @@ struct Entry {
 }
 
 impl LiteralSet {
-    /// The most bytes that all texts may have together.
+    /// The maximum total size of the texts in bytes.
     pub const MAX_BYTES: usize = 1 << 31;
 
-    /// The set of some texts, in any order, however often each comes.
+    /// Builds the set of some texts, in any order and with any duplicates.
     ///
-    /// Takes time for sorting, and memory in proportion to the texts.
+    /// Sorts the texts, and takes memory in proportion to them.
     ///
     /// # Errors
-    /// When the texts have more than [`MAX_BYTES`](Self::MAX_BYTES) bytes together.
+    /// If the texts have more than [`MAX_BYTES`](Self::MAX_BYTES) bytes in total.
     pub fn new(
         texts: impl IntoIterator<Item = impl AsRef<[u8]>>,
     ) -> Result<Self, LiteralsTooLarge> {
@@ -114,8 +114,8 @@ impl LiteralSet {
         Ok(Self(Arc::new(builder.finish())))
     }
 
-    /// The set of nodes in their order, each with whether it is an end and its edges, a label and a node each. `None`
-    /// where that is no such set.
+    /// The set with these nodes, each given by whether it is final and by its edges: labels and children. `None` if
+    /// they are not a valid set.
     pub(crate) fn from_nodes(
         nodes: impl IntoIterator<Item = (bool, Vec<(Box<[u8]>, u32)>)>,
     ) -> Option<Self> {
@@ -131,7 +131,7 @@ impl LiteralSet {
             {
                 return None;
             }
-            // What is not the root has a text.
+            // Every node except the root must have a continuation.
             if index > 0 && !graph.is_live(index as u32 - 1) {
                 return None;
             }
@@ -144,7 +144,7 @@ impl LiteralSet {
         })
     }
 
-    /// Whether there is no text.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.0.is_live(self.root())
@@ -172,7 +172,7 @@ impl LiteralSet {
         self.is_final(node)
     }
 
-    /// How many texts there are; at most `u64::MAX`.
+    /// The number of texts; at most `u64::MAX`.
     #[must_use]
     pub fn count(&self) -> u64 {
         let mut counts: Vec<u64> = Vec::with_capacity(self.nodes());
@@ -195,13 +195,13 @@ impl LiteralSet {
         }
     }
 
-    /// How many nodes there are: at least one, which is the root. A node is a number below that.
+    /// The number of nodes: at least one, the root. Nodes are numbered from zero.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.0.finals.len()
     }
 
-    /// The node before the first byte.
+    /// The root node.
     #[must_use]
     pub fn root(&self) -> u32 {
         self.nodes() as u32 - 1
@@ -210,7 +210,7 @@ impl LiteralSet {
     /// Whether a text ends at the node.
     ///
     /// # Panics
-    /// If there is no such node. So do the other questions about nodes and edges.
+    /// If there is no such node. The other methods on nodes and edges panic likewise.
     #[inline]
     #[must_use]
     pub fn is_final(&self, node: u32) -> bool {
@@ -240,7 +240,7 @@ impl LiteralSet {
         Some(self.edges(node).start + found as u32)
     }
 
-    /// The bytes on an edge, at least one.
+    /// The label of an edge, at least one byte.
     #[inline]
     #[must_use]
     pub fn label(&self, edge: u32) -> &[u8] {
@@ -254,7 +254,7 @@ impl LiteralSet {
         self.0.ways[edge as usize].child
     }
 
-    /// How many bytes the set takes.
+    /// The memory of the set, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         let graph = &*self.0;
@@ -268,7 +268,7 @@ impl LiteralSet {
 
 impl Hash for LiteralSet {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // The labels say nearly all there is to say.
+        // The labels alone distinguish nearly all sets.
         self.0.labels.hash(state);
         self.0.ways.len().hash(state);
     }
@@ -296,7 +296,7 @@ impl Graph {
         &self.labels[self.ways[edge].label as usize..end.unwrap_or(self.labels.len())]
     }
 
-    /// Whether some text ends here or further on: nodes are live but for a root without edges.
+    /// Whether some text ends at this node or below it: true for all nodes except a root without edges.
     fn is_live(&self, node: u32) -> bool {
         self.finals[node as usize] || !self.edges_of(node).is_empty()
     }
@@ -317,7 +317,7 @@ impl Graph {
         node
     }
 
-    /// Closes the list, and gives back the memory that they do not need.
+    /// Ends the list, and releases unused memory.
     fn close(&mut self) {
         self.edges.push(self.ways.len() as u32);
         self.finals.shrink_to_fit();
@@ -328,21 +328,20 @@ impl Graph {
     }
 }
 
-/// Sorted texts, one after another, as a graph: what no later text goes through is finished, and shared with what is
-/// equal.
+/// Builds the graph from sorted texts. Nodes that no later text passes through are finished, and shared if equal.
 #[derive(Default)]
 struct Builder<'t> {
     graph: Graph,
-    /// Finds a finished node by what is in it.
+    /// Finds a finished node by its contents.
     ids: HashTable<u32>,
     previous: Option<&'t [u8]>,
-    /// The nodes on the way of the last text that are not finished, the root first.
+    /// The unfinished nodes on the path of the last text, from the root.
     open: Vec<Open>,
-    /// The edges of the open nodes, those of each in a row: an open node's are after those of the ones above it.
+    /// The edges of the open nodes, contiguous for each node: those of a deeper node come later.
     edges: Vec<(&'t [u8], u32)>,
 }
 
-/// A node to which edges may come.
+/// A node that may still get edges.
 struct Open {
     depth: usize,
     is_final: bool,
@@ -381,7 +380,7 @@ impl<'t> Builder<'t> {
         });
     }
 
-    /// Finishes the open nodes that are deeper, so that the last one is exactly so deep.
+    /// Finishes the open nodes that are deeper than `depth`, so that the last open node has exactly this depth.
     fn finish_below(&mut self, depth: usize) {
         while self.open.last().is_some_and(|top| top.depth > depth) {
             let Some(done) = self.open.pop() else { return };
@@ -395,7 +394,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The finished node, which may have been there before; its edges are gone from the list.
+    /// Finishes a node, reusing an equal one, and removes its edges from the list.
     fn node(&mut self, done: &Open) -> u32 {
         let Self {
             graph, ids, edges, ..
@@ -428,7 +427,7 @@ impl<'t> Builder<'t> {
 
     fn finish(mut self) -> Graph {
         self.finish_below(0);
-        // The root is the last node: that it equals another one it cannot, but for the empty text's.
+        // The root is the last node. It cannot equal another one, except in the set of the empty text alone.
         let root = self.open.pop().is_some_and(|root| root.is_final);
         let Self {
             mut graph, edges, ..
@@ -449,17 +448,17 @@ fn hash_of<'l>(is_final: bool, edges: impl Iterator<Item = (&'l [u8], u32)>) -> 
     hasher.finish()
 }
 
-/// The texts of a set, depth first with a stack of its own.
+/// The texts of a set, depth first with an explicit stack.
 struct Texts<'s> {
     set: &'s LiteralSet,
     text: Vec<u8>,
-    /// The edges that are left of each node on the way, and how long the text is there.
+    /// For each node on the path, its remaining edges and the length of the text there.
     open: Vec<(Range<u32>, usize)>,
     begun: bool,
 }
 
 impl Texts<'_> {
-    /// Enters a node; its text, if one ends there.
+    /// Enters a node; returns its text if one ends there.
     fn enter(&mut self, node: u32) -> Option<Vec<u8>> {
         self.open.push((self.set.edges(node), self.text.len()));
         self.set.is_final(node).then(|| self.text.clone())
@@ -542,7 +541,7 @@ mod tests {
             for text in texts.iter().chain(&others) {
                 prop_assert_eq!(set.contains(text), sorted.contains(text));
             }
-            // Equal sets are equal graphs, whatever the order.
+            // Equal sets have equal graphs, whatever the order.
             let again = LiteralSet::new(texts.iter().rev().chain(&texts)).unwrap();
             prop_assert_eq!(&again, &set);
         }

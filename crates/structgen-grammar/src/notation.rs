@@ -1,9 +1,9 @@
-//! How GBNF writes characters, classes and repetitions: for whoever writes a grammar.
+//! How GBNF writes characters, classes and repetitions, for code that writes grammars.
 
 use crate::CharSet;
 
-/// Appends a character as literals and classes have it: with a backslash where it is among `special`, by its code point
-/// where it is not to be seen.
+/// Appends a character as in literals and classes: with a backslash if it is in `special`, by its code point if it is
+/// not printable.
 ///
 /// ```
 /// let mut text = String::new();
@@ -17,7 +17,7 @@ pub fn push_char(text: &mut String, c: char, special: &[char]) {
         '\n' => text.push_str("\\n"),
         '\r' => text.push_str("\\r"),
         '\t' => text.push_str("\\t"),
-        // GBNF has no escape for a circumflex; by code point it cannot be taken for a negation.
+        // GBNF has no escape for a circumflex; as a code point it is not read as a negation.
         '^' if special.contains(&c) => text.push_str("\\x5E"),
         _ if special.contains(&c) => text.extend(['\\', c]),
         _ if (' '..='~').contains(&c) || c.is_alphanumeric() => text.push(c),
@@ -32,11 +32,10 @@ pub fn push_char(text: &mut String, c: char, special: &[char]) {
     }
 }
 
-/// What has a backslash before it in a class.
+/// The characters that are escaped by a backslash in a class.
 pub const SPECIAL_IN_CLASS: &[char] = &['[', ']', '\\', '-', '^'];
 
-/// A class, negated where that has fewer ranges; of more than `most` ranges only so many are there, and a note of the
-/// others.
+/// A class, negated if that takes fewer ranges. At most `most` ranges are written, followed by a note about the others.
 ///
 /// ```
 /// use structgen_grammar::{CharSet, notation::class};
@@ -74,7 +73,7 @@ pub fn class(set: &CharSet, most: usize) -> String {
     text
 }
 
-/// How often something comes: `*`, `+`, `?`, or numbers in braces.
+/// A quantifier: `*`, `+`, `?`, or numbers in braces.
 ///
 /// ```
 /// use structgen_grammar::notation::quantifier;

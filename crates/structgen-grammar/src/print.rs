@@ -1,7 +1,7 @@
-//! Printing a grammar, one rule a line, in the notation of GBNF as far as it goes.
+//! Prints a grammar, one rule per line, in GBNF as far as possible.
 //!
-//! What GBNF has no words for is written like a call: `regular(…)` around a regular terminal, `json-object({…})` and
-//! its likes for JSON shapes, `never()`. It is for people; nothing reads it back.
+//! What GBNF cannot express is written like a call: `regular(…)` around a regular terminal, `json-object({…})` and the
+//! like for JSON shapes, `never()`. The output is for people; nothing parses it.
 
 use std::fmt::{self, Write};
 
@@ -11,10 +11,10 @@ use crate::{
     StringShape, Tally, TokenTerminal,
 };
 
-/// The most pieces that are printed of one rule: expressions share parts, and what is small in memory may be endless on
-/// paper.
+/// The maximum number of pieces printed of one rule: expressions share parts, so what is small in memory may be
+/// exponentially large in print.
 const MAX_PIECES: usize = 20_000;
-/// The most ranges, texts or arms that are printed of one set.
+/// The maximum number of ranges, texts or arms printed of one set.
 const MAX_MEMBERS: usize = 24;
 
 impl fmt::Display for Grammar {
@@ -32,7 +32,7 @@ impl fmt::Display for Grammar {
     }
 }
 
-/// What is around an expression, which says whether it needs parentheses.
+/// The context of an expression, which decides whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Rule,
@@ -49,7 +49,7 @@ enum Piece<'g> {
     Regular(&'g Regular, Place),
 }
 
-/// Prints with a stack of its own: expressions may nest deeper than calls.
+/// Prints with an explicit stack: expressions may nest deeper than the call stack allows.
 struct Printer<'g> {
     grammar: &'g Grammar,
     stack: Vec<Piece<'g>>,
@@ -84,7 +84,7 @@ impl<'g> Printer<'g> {
         self.stack.push(Piece::Owned(text));
     }
 
-    /// Parts with something between them, in parentheses where `place` binds tighter than `own`.
+    /// Parts with a separator, in parentheses if `place` binds tighter than `own`.
     fn list(
         &mut self,
         parts: impl Iterator<Item = Piece<'g>>,
@@ -288,7 +288,7 @@ impl<'g> Printer<'g> {
         let mut between = " ";
         for (index, property) in shape.properties.iter().enumerate() {
             self.text(std::mem::replace(&mut between, ", "));
-            // A bar stands where the order ends.
+            // A bar marks the end of the ordered properties.
             let bar = if index == shape.ordered as usize {
                 "| "
             } else {
@@ -356,7 +356,7 @@ impl<'g> Printer<'g> {
         }
     }
 
-    /// The alternatives, each with the tallies that it counts for.
+    /// The alternatives, each with the tallies that it counts towards.
     fn slot(&mut self, slot: &Slot) {
         for (index, alternative) in slot.alternatives.iter().enumerate() {
             if index > 0 {
@@ -380,7 +380,7 @@ impl<'g> Printer<'g> {
     }
 }
 
-/// A token terminal as GBNF has it, where its name can be written so.
+/// A token terminal in GBNF's notation, if its name can be written so.
 fn token_terminal(token: &TokenTerminal) -> String {
     let name = |name: &str| {
         if name.starts_with('<') {
@@ -433,7 +433,7 @@ fn number(set: &NumberSet) -> String {
     format!("json-number({})", parts.join(", "))
 }
 
-/// A literal in double quotes; bytes that are no UTF-8 as `bytes("…")`.
+/// A literal in double quotes, or `bytes("…")` if it is not UTF-8.
 fn literal(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-/// A set of Unicode scalar values: sorted ranges that neither touch nor overlap, both ends included.
+/// A set of Unicode scalar values: sorted inclusive ranges that neither touch nor overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CharSet(Arc<[(char, char)]>);
 
 impl CharSet {
-    /// The set of everything within the ranges; they may come in any order and overlap.
+    /// The union of the inclusive ranges, which may come in any order and overlap.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
         let mut sorted: Vec<(char, char)> = ranges
@@ -96,48 +96,48 @@ fn previous_char(c: char) -> Option<char> {
 
 /// A regular set of byte strings. Characters stand for their UTF-8 bytes.
 ///
-/// Children are shared: a copy of a tree costs one reference count. Depth is bounded by whoever builds the tree.
+/// Children are shared, so cloning a tree costs one reference count. Whoever builds a tree must bound its depth.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Regular {
-    /// No string at all.
+    /// The empty set: no string at all.
     Never,
     /// The empty string.
     Empty,
-    /// These bytes.
+    /// Exactly these bytes.
     Bytes(Arc<[u8]>),
     /// One character of the set.
     Chars(CharSet),
-    /// One byte between the two, both included.
+    /// One byte of an inclusive range.
     ByteRange(u8, u8),
-    /// The parts, one after another.
+    /// The parts, concatenated.
     Concat(Arc<[Regular]>),
-    /// Any one of the arms.
+    /// The union of the arms.
     Union(Arc<[Regular]>),
-    /// What all arms have in common.
+    /// The intersection of the arms.
     Intersection(Arc<[Regular]>),
     /// Every UTF-8 string that is not in the body.
     Complement(Arc<Regular>),
-    /// The body, `min` to `max` times.
+    /// The body, repeated `min` to `max` times.
     Repeat {
         /// What is repeated.
         body: Arc<Regular>,
-        /// The fewest times.
+        /// The minimum number of times.
         min: u32,
-        /// The most times, at least `min`.
+        /// The maximum number of times, at least `min`.
         max: Option<u32>,
     },
-    /// The empty string where the body matches just ahead, or just behind, and nothing elsewhere.
+    /// The empty string at positions where the body matches directly ahead or behind.
     ///
-    /// A look-around sees its whole text, beyond what the parts beside it match: the text is what the innermost
-    /// [`Regular::Intersection`] or [`Regular::Complement`] around it stands for, or else the whole set. So the
-    /// intersection of one arm is a border for what look-arounds see. Boundaries and anchors are look-arounds at one
+    /// A look-around sees a whole text, beyond what is matched by the parts next to it. This is the text matched by the
+    /// innermost [`Regular::Intersection`] or [`Regular::Complement`] around it, or else by the whole set. So an
+    /// intersection of one arm limits what look-arounds see. Word boundaries and anchors are look-arounds at one
     /// character.
     Look {
         /// Whether it looks at what comes before.
         behind: bool,
         /// Whether the body must not match.
         negated: bool,
-        /// What is looked for.
+        /// The body.
         body: Arc<Regular>,
     },
 }
@@ -153,19 +153,19 @@ impl Regular {
         }
     }
 
-    /// One part after another.
+    /// The concatenation of the parts.
     #[must_use]
     pub fn concat(parts: impl IntoIterator<Item = Regular>) -> Self {
         Self::Concat(parts.into_iter().collect())
     }
 
-    /// Any one of the arms.
+    /// The union of the arms.
     #[must_use]
     pub fn union(arms: impl IntoIterator<Item = Regular>) -> Self {
         Self::Union(arms.into_iter().collect())
     }
 
-    /// The body, `min` to `max` times.
+    /// The body, repeated `min` to `max` times.
     #[must_use]
     pub fn repeat(body: Regular, min: u32, max: Option<u32>) -> Self {
         Self::Repeat {
@@ -175,7 +175,7 @@ impl Regular {
         }
     }
 
-    /// The empty string where the body matches just ahead, or just behind; where it does not if `negated`.
+    /// The empty string at positions where the body matches directly ahead or behind, or does not match if `negated`.
     #[must_use]
     pub fn look(behind: bool, negated: bool, body: Regular) -> Self {
         Self::Look {
@@ -197,7 +197,7 @@ impl Regular {
         Self::repeat(Self::Chars(CharSet::all()), 0, None)
     }
 
-    /// The sets that this one is made of, in order.
+    /// The direct parts of the set, in order.
     #[must_use]
     pub fn parts(&self) -> &[Self] {
         match self {
@@ -230,7 +230,7 @@ impl Regular {
             Self::Union(arms) => arms.iter().any(Self::takes_empty),
             Self::Complement(body) => !body.takes_empty(),
             Self::Repeat { body, min, .. } => *min == 0 || body.takes_empty(),
-            // In an empty text there is nothing else to see, ahead or behind.
+            // An empty text has nothing else ahead or behind.
             Self::Look { negated, body, .. } => body.takes_empty() != *negated,
         }
     }

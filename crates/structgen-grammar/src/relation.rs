@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// How a value relates to the values written before it that it refers to.
+/// How a value relates to the referents written before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// It equals one of them; without any, there is no such value.
+    /// It equals one of them; if there are none, no value is possible.
     In,
     /// It is at least as great as each of them.
     AtLeast,

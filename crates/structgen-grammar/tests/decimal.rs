@@ -1,4 +1,4 @@
-//! Exact decimals: reading, order and writing.
+//! Exact decimals: parsing, order and printing.
 
 use std::collections::HashSet;
 
@@ -85,7 +85,7 @@ fn numbers_are_written_as_json() {
     assert_eq!(number("1e400").to_string(), "1e400");
 }
 
-/// mantissa × 10^exponent, as a text and on the scale of 10^-12.
+/// mantissa × 10^exponent, as a text and in units of 10^-12.
 fn scaled() -> impl Strategy<Value = (String, i128)> {
     (-2_000_i128..2_000, -12_i32..12).prop_map(|(mantissa, exponent)| {
         let value = mantissa * 10_i128.pow(u32::try_from(exponent + 12).expect("from zero"));

@@ -1,4 +1,4 @@
-//! Why tools, or a format for them, are refused.
+//! Errors of tools and formats.
 
 use structgen_frontend::json_schema::SchemaError;
 
@@ -13,24 +13,24 @@ pub enum ToolError {
         line: usize,
         /// The column in bytes, from 1.
         column: usize,
-        /// What is wrong there.
+        /// What is wrong at that position.
         reason: String,
     },
-    /// The list of tools has something at a place that does not belong there.
+    /// The list of tools has an invalid value somewhere.
     #[error("{pointer}: {expected} is expected here")]
     NotATool {
-        /// Where, as a JSON Pointer into the list: `#/0/function/name`.
+        /// Its JSON Pointer into the list: `#/0/function/name`.
         pointer: String,
-        /// What belongs there.
+        /// What is expected instead.
         expected: &'static str,
     },
-    /// A tool's name has a character that some format could not carry, or is empty or too long.
+    /// A tool's name has a character that some format cannot represent, or is empty or too long.
     #[error("the tool name {name:?} is not usable: 1 to 128 letters, digits and `_-.:/` are")]
     Name {
         /// The name.
         name: String,
     },
-    /// Two tools have one name.
+    /// Two tools have the same name.
     #[error("there are two tools of the name {name:?}")]
     Duplicate {
         /// The name.
@@ -41,10 +41,10 @@ pub enum ToolError {
     UnknownTool {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: Vec<String>,
     },
-    /// A call is demanded, and there is no tool to call.
+    /// A call is required, but there is no tool to call.
     #[error("a call is demanded, and there is no tool to call")]
     NoTools,
     /// The schema of a tool's parameters is refused.
@@ -62,47 +62,47 @@ pub enum ToolError {
         /// The tool.
         tool: String,
     },
-    /// The format has no way to write something that the schema asks for.
+    /// The format cannot write something that the schema allows or requires.
     #[error("the tool {tool:?}, {pointer}: the format {format} cannot write this: {reason}")]
     Unsupported {
         /// The tool.
         tool: String,
-        /// Where in the parameters, as a JSON Pointer.
+        /// Its JSON Pointer into the parameters.
         pointer: String,
         /// The name of the format.
         format: String,
-        /// What about it.
+        /// What is not supported.
         reason: &'static str,
     },
-    /// Two schemas ask for JSON that is written in different ways, with `x-structgen`; one text has one form.
+    /// Two schemas require different forms of JSON with `x-structgen`, but one text has one form.
     #[error(
         "the schema of {tool:?} asks for another form of JSON than those before it; one text has one form"
     )]
     Forms {
-        /// The tool whose schema differs, or `content`.
+        /// The tool with the differing schema, or `content`.
         tool: String,
     },
     /// The schema of the content is refused.
     #[error("the schema of the content is refused")]
     Content(#[source] SchemaError),
-    /// A call of this format could be read as the content, too.
+    /// A call of this format could also be read as the content.
     #[error("a call in the format {format} may begin like the content; ask for one of them only")]
     AmbiguousContent {
         /// The name of the format.
         format: String,
     },
-    /// Reasoning is demanded from a format that says nothing of it.
+    /// Reasoning is required of a format without reasoning.
     #[error("the format {format} has no reasoning")]
     NoReasoning {
         /// The name of the format.
         format: String,
     },
-    /// A search over a regular set went over its limit.
+    /// A search over a regular set exceeded its limit.
     #[error("the tool {tool:?}, {pointer}: {reason}")]
     Limit {
         /// The tool.
         tool: String,
-        /// Where in the parameters, as a JSON Pointer.
+        /// Its JSON Pointer into the parameters.
         pointer: String,
         /// What was exceeded.
         reason: String,
@@ -116,15 +116,15 @@ pub enum FormatError {
     /// The text is not TOML, or has entries that a format does not have.
     #[error("the format is not usable: {reason}")]
     NotAFormat {
-        /// What is wrong, with the place marked.
+        /// What is wrong, with its position marked.
         reason: String,
     },
-    /// An entry contradicts another one, or could not be told from the text around it.
+    /// An entry contradicts another one, or cannot be distinguished from the text around it.
     #[error("`{entry}`: {reason}")]
     Entry {
         /// The entry, as `call.begin`.
         entry: &'static str,
-        /// What is wrong about it.
+        /// What is wrong with it.
         reason: String,
     },
 }

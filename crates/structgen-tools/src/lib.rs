@@ -1,12 +1,14 @@
-//! Tool calls and structural tags: free text, then a trigger, then arguments that fit a schema, then an end tag.
+//! Tool calls and structural tags: free text, then a trigger, then arguments valid under a schema, then an end tag.
 //!
-//! How a chat model writes its calls is a [`ToolFormat`]: data, read from a file. Many come along ([`ToolFormat::preset`]), others are read with
-//! [`ToolFormat::from_toml`]. A format, the [`Tool`]s and [`ToolOptions`] make a [`ToolGrammar`], which is
+//! A [`ToolFormat`] describes how a chat model writes its calls. It is data, read from a file: many formats are built
+//! in ([`ToolFormat::preset`]), others are parsed by [`ToolFormat::from_toml`]. A format, the [`Tool`]s and
+//! [`ToolOptions`] make a [`ToolGrammar`], which is
 //!
-//! - a grammar of everything that the model may write: its reasoning, free text, calls, each with arguments that fit the tool's schema;
-//! - a parser of what it wrote, whole ([`ToolGrammar::parse`]) or in pieces ([`ToolGrammar::parser`]).
+//! - a grammar of everything that the model may write: its reasoning, free text, and calls with arguments valid under
+//!   the tool's schema;
+//! - a parser of what it wrote, as a whole ([`ToolGrammar::parse`]) or in pieces ([`ToolGrammar::parser`]).
 //!
-//! Both are made from the same data, and every text of the grammar is parsed back to the values that it was written for.
+//! Both are built from the same data, and every text of the grammar parses to the values that it was written for.
 //!
 //! ```
 //! use serde_json::json;
@@ -49,7 +51,7 @@ pub use structural_tag::{StructuralTag, StructuralTagError};
 pub use tool::Tool;
 pub use tool_grammar::ToolGrammar;
 
-/// What counts as whitespace between the markers of a format.
+/// The whitespace between the markers of a format.
 const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
 fn is_space(c: char) -> bool {

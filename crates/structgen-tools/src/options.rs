@@ -1,4 +1,4 @@
-//! What the model may, must and must not do.
+//! Options: what the model may, must and must not do.
 
 use std::sync::Arc;
 
@@ -12,44 +12,44 @@ pub enum ToolChoice {
     /// The model decides: text, or text and calls.
     #[default]
     Auto,
-    /// One call or more, and no text.
+    /// At least one call, and no text.
     Required,
-    /// Text only, which never holds a call.
+    /// Only text, which never contains a call.
     None,
     /// One call of this tool, and no text.
     Named(String),
-    /// Only these tools are there.
+    /// Only some of the tools.
     Subset {
         /// The tools.
         names: Vec<String>,
-        /// Whether one of them has to be called.
+        /// Whether a call of one of them is required.
         required: bool,
     },
 }
 
-/// What becomes of the reasoning that a model writes before anything else.
+/// Whether a model reasons before anything else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reasoning {
-    /// There may be some, if the format knows any.
+    /// There may be reasoning, if the format has it.
     #[default]
     Allowed,
-    /// There is none.
+    /// There is no reasoning.
     Off,
-    /// There must be some.
+    /// There must be reasoning.
     Required,
-    /// The prompt has opened it: the output starts within it. Some chat templates end in `<think>`.
+    /// The prompt has opened the reasoning, so the output starts within it. Some chat templates end in `<think>`.
     Open,
 }
 
-/// What the output is where it is no call.
+/// The content of an output without calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Content {
     /// Any text.
     #[default]
     Text,
-    /// A JSON value that fits this schema. There is no text before calls then.
+    /// A JSON value that is valid under this schema. There is then no text before calls.
     Json(Value),
-    /// A text of this grammar. There are no calls then, unless the format has markers around texts.
+    /// A text of this grammar. There are then no calls, unless the format encloses text in markers.
     Grammar(Arc<Grammar>),
 }
 
@@ -66,22 +66,22 @@ pub enum Content {
 pub struct ToolOptions {
     /// Which tools may or must be called.
     pub choice: ToolChoice,
-    /// What becomes of reasoning.
+    /// Whether the model reasons.
     pub reasoning: Reasoning,
-    /// The most tokens of reasoning, its markers not counted; without it, as many as the output may have.
+    /// The maximum number of tokens of reasoning, without its markers; if `None`, as many as the output may have.
     pub reasoning_tokens: Option<u32>,
-    /// What the output is where it is no call.
+    /// The content of an output without calls.
     pub content: Content,
-    /// The most calls in one output; without it, as many as the format knows. At least one.
+    /// The maximum number of calls in one output, at least one; if `None`, as many as the format allows.
     pub max_calls: Option<u32>,
-    /// Whether text may come before the calls; without it, it may where calls are not demanded.
+    /// Whether text may precede the calls; if `None`, it may unless a call is required.
     pub text_before_calls: Option<bool>,
     /// How the schemas are compiled.
     pub schema: SchemaOptions,
 }
 
 impl ToolOptions {
-    /// The defaults: the model decides, reasons if it can, and writes as many calls as it likes.
+    /// The defaults: the model decides, may reason if the format allows it, and may write any number of calls.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -94,14 +94,14 @@ impl ToolOptions {
         self
     }
 
-    /// Sets what becomes of reasoning.
+    /// Sets whether the model reasons.
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: Reasoning) -> Self {
         self.reasoning = reasoning;
         self
     }
 
-    /// Sets the most tokens of reasoning. What has begun is completed: a character is not cut.
+    /// Sets the maximum number of tokens of reasoning. What has begun is completed: no character is cut.
     ///
     /// ```
     /// use structgen_tools::{ToolFormat, ToolGrammar, ToolOptions};
@@ -118,21 +118,21 @@ impl ToolOptions {
         self
     }
 
-    /// Sets what the output is where it is no call.
+    /// Sets the content of an output without calls.
     #[must_use]
     pub fn with_content(mut self, content: Content) -> Self {
         self.content = content;
         self
     }
 
-    /// Sets the most calls in one output.
+    /// Sets the maximum number of calls in one output.
     #[must_use]
     pub fn with_max_calls(mut self, max: u32) -> Self {
         self.max_calls = Some(max.max(1));
         self
     }
 
-    /// Sets whether text may come before the calls.
+    /// Sets whether text may precede the calls.
     #[must_use]
     pub fn with_text_before_calls(mut self, text: bool) -> Self {
         self.text_before_calls = Some(text);
@@ -146,7 +146,7 @@ impl ToolOptions {
         self
     }
 
-    /// Whether there has to be a call.
+    /// Whether a call is required.
     pub(crate) fn demands_call(&self) -> bool {
         match &self.choice {
             ToolChoice::Required | ToolChoice::Named(_) => true,

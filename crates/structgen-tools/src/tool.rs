@@ -11,22 +11,22 @@ use crate::ToolError;
 pub struct Tool {
     /// The name, of 1 to 128 letters, digits and `_-.:/`.
     pub name: String,
-    /// What it is for. No grammar looks at it.
+    /// The purpose of the tool. It does not affect the grammar.
     pub description: Option<String>,
-    /// The schema of the arguments, which are an object.
+    /// The schema of the arguments, which must be an object.
     pub parameters: Value,
 }
 
-/// How long a name may be, in bytes.
+/// The maximum length of a name in bytes.
 const LONGEST_NAME: usize = 128;
 
-/// The characters of names: none of them is part of what stands around a name.
+/// Whether the character is valid in names: none of these occurs in what surrounds a name.
 pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-.:/".contains(c)
 }
 
 impl Tool {
-    /// A tool with a schema of its arguments.
+    /// A tool with a schema for its arguments.
     ///
     /// # Errors
     /// [`ToolError::Name`].
@@ -43,9 +43,9 @@ impl Tool {
         })
     }
 
-    /// The tools of a list in JSON: `{"type": "function", "function": {"name", "description"?, "parameters"?}}` or the inner object alone,
-    /// where the schema may be called `parameters`, `input_schema` or `inputSchema`. A tool without one takes no arguments. The list may
-    /// stand in an object under `tools`.
+    /// Parses a list of tools in JSON: `{"type": "function", "function": {"name", "description"?, "parameters"?}}` or
+    /// the inner object alone, in which the schema may be called `parameters`, `input_schema` or `inputSchema`. A tool
+    /// without one takes no arguments. The list may be under `tools` in an object.
     ///
     /// ```
     /// use structgen_tools::Tool;
@@ -71,10 +71,10 @@ impl Tool {
         Self::list_value(&value)
     }
 
-    /// The tools of a list, as [`list`](Tool::list) reads them.
+    /// Reads a list of tools, as [`list`](Tool::list) does.
     ///
     /// # Errors
-    /// As [`list`](Tool::list), but for its text.
+    /// As [`list`](Tool::list), except for errors of its text.
     pub fn list_value(value: &Value) -> Result<Vec<Self>, ToolError> {
         let (list, prefix) = match value.get("tools") {
             Some(list) => (list, "#/tools"),
@@ -107,7 +107,7 @@ impl Tool {
         let schemas = ["parameters", "input_schema", "inputSchema"];
         let parameters = schemas.iter().find_map(|key| tool.get(*key));
         let parameters = match parameters {
-            // As models are told of tools without arguments.
+            // The form in which models are told about tools without arguments.
             None | Some(Value::Null) => {
                 json!({"type": "object", "properties": {}, "additionalProperties": false})
             }

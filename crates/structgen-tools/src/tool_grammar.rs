@@ -1,4 +1,4 @@
-//! Tools in a format: a grammar of what the model may write, and a parser of what it wrote.
+//! Tools in a format: a grammar of what the model may write, and a parser for it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::parse::{Message, ParseError, Spec, ToolParser};
 use crate::tool::check_distinct;
 use crate::{Tool, ToolError, ToolFormat, ToolOptions};
 
-/// Tools in a format: a grammar, and a parser of its texts. Cheap to clone.
+/// Tools in a format: a grammar and a parser of its texts. Cheap to clone.
 ///
 /// ```
 /// use serde_json::json;
@@ -41,7 +41,8 @@ impl ToolGrammar {
     /// Compiles the schemas of tools into one grammar of a format.
     ///
     /// # Errors
-    /// [`ToolError`]: a schema that is refused, with the tool's name and the JSON Pointer, or what the format cannot write.
+    /// [`ToolError`]: a schema is refused, with the tool's name and the JSON Pointer, or the format cannot write
+    /// something.
     pub fn new(
         format: ToolFormat,
         tools: Vec<Tool>,
@@ -60,13 +61,14 @@ impl ToolGrammar {
         })
     }
 
-    /// The grammar over bytes, with every marker as its text.
+    /// The grammar over bytes, with every marker as text.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.inner.grammar
     }
 
-    /// The grammar for a vocabulary: a marker, or a part of one, that is a special token there has to be that token; all else is text.
+    /// The grammar for a vocabulary: markers, or parts of them, that are special tokens must be those tokens;
+    /// everything else is text.
     #[must_use]
     pub fn grammar_for(&self, vocabulary: &Vocabulary) -> Grammar {
         lower::for_vocabulary(self.inner.grammar.clone(), &self.inner.markers, vocabulary)
@@ -84,7 +86,7 @@ impl ToolGrammar {
         self.inner.spec.format()
     }
 
-    /// A parser for one output, fed as it comes.
+    /// A parser for one output, in pieces.
     #[must_use]
     pub fn parser(&self) -> ToolParser {
         ToolParser::new(self.inner.spec.clone())
@@ -93,7 +95,7 @@ impl ToolGrammar {
     /// Parses a whole output.
     ///
     /// # Errors
-    /// When it is not in the format, or ends within a call.
+    /// If the output is not in the format, or ends within a call.
     pub fn parse(&self, output: &str) -> Result<Message, ParseError> {
         let mut parser = self.parser();
         let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! What is refused, and how; and that nothing is too hostile to be answered.
+//! What is refused, and how; hostile input always gets an answer.
 
 use std::sync::Arc;
 
@@ -258,7 +258,7 @@ fn json_content_stands_beside_calls() {
         json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
     let options = ToolOptions::new().with_content(Content::Json(schema));
     let grammar = build("qwen", json!({"type": "object"}), &options).expect("it is usable");
-    // A marker within a string of the content is no call.
+    // A marker within a string of the content is not a call.
     let output = "<think>\nhm\n</think>\n\n{\"ok\": true, \"x\": \"<tool_call>\"}";
     let message = grammar.parse(output).expect("it is in the format");
     assert_eq!(message.reasoning.as_deref(), Some("hm"));
@@ -296,6 +296,6 @@ fn content_of_a_grammar_comes_after_reasoning_and_beside_no_calls() {
         build("qwen", json!({"type": "object"}), &options),
         Err(ToolError::AmbiguousContent { .. })
     ));
-    // Text has markers of its own there.
+    // In this format text has markers of its own.
     build("harmony", json!({"type": "object"}), &options).expect("it is usable");
 }

@@ -1,4 +1,4 @@
-//! The samples of every preset are parsed to what they say, however they are cut into pieces.
+//! The samples of every preset parse to their stated meaning, however they are split into pieces.
 
 use proptest::prelude::*;
 use structgen_tools::{Event, Message, Tool, ToolFormat, ToolGrammar, ToolOptions};
@@ -38,13 +38,13 @@ fn samples_are_parsed_to_what_they_say() {
     }
 }
 
-/// All events, with neighbours of one kind joined, and how it ended.
+/// All events, with adjacent ones of one kind joined, and the result.
 fn events(grammar: &ToolGrammar, pieces: &[&[u8]]) -> (Vec<Event>, Result<(), String>) {
     let mut parser = grammar.parser();
     let mut events = Vec::new();
     let mut result = Ok(());
     for piece in pieces {
-        // Each piece's events come alone, as they do while streaming.
+        // Each piece has its own events, as in streaming.
         let mut new = Vec::new();
         result = result.and_then(|()| parser.push_bytes(piece, &mut new));
         join(&mut events, new);
@@ -68,7 +68,7 @@ fn join(all: &mut Vec<Event>, new: Vec<Event>) {
     }
 }
 
-/// The pieces of arguments together are the arguments.
+/// Checks that the pieces of arguments together are the arguments.
 fn check_arguments(events: &[Event]) {
     let mut json = String::new();
     for event in events {
@@ -112,7 +112,7 @@ fn a_character_at_a_time_gives_the_same_events() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("STRUCTGEN_FULL").is_some() { 5_000 } else { 300 }))]
 
-    /// Also where a text has been damaged, so that it is in no format, or is no UTF-8.
+    /// This also holds for damaged texts, which are in no format or not UTF-8.
     #[test]
     fn any_cutting_gives_the_same_events(
         preset in any::<prop::sample::Index>(),

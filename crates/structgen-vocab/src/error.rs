@@ -1,10 +1,10 @@
-//! What can be wrong with a tokenizer file.
+//! Errors of tokenizer files.
 
 use crate::TokenId;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a vocabulary could not be made.
+/// Why a vocabulary could not be built.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VocabularyError {
@@ -13,69 +13,69 @@ pub enum VocabularyError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 
-    /// Something is larger than what is accepted, so that a hostile file cannot exhaust memory.
+    /// Something exceeds a limit, which keeps hostile files from exhausting memory.
     #[error("{what} is too large: {size}, and at most {limit} is accepted")]
     TooLarge {
         /// What is too large, with its unit: `the tokenizer file in bytes`.
         what: &'static str,
-        /// How large it is.
+        /// The actual size.
         size: u64,
-        /// How large it may be.
+        /// The maximum size.
         limit: u64,
     },
 
-    /// The file is not JSON, or a field has another type than a tokenizer file's.
+    /// The file is not JSON, or a field has a type that is not valid in a tokenizer file.
     #[error("not a tokenizer file: {message}, at line {line}, column {column}")]
     Json {
-        /// The line, from 1; 0 where the input ends before anything is read.
+        /// The line, from 1; 0 if the input ends before anything is read.
         line: usize,
-        /// The column in bytes, from 1; 0 as for the line.
+        /// The column in bytes, from 1; 0 if the line is.
         column: usize,
         /// What was found and what was expected.
         message: String,
     },
 
-    /// The file is no SentencePiece model.
+    /// The file is not a SentencePiece model.
     #[error("not a SentencePiece model of pieces with scores, one of them for unknown characters")]
     NoSentencePieceModel,
 
     /// A line of a `merges.txt` is not two tokens.
     #[error("line {line} of merges.txt is not two tokens with a space between them")]
     Merges {
-        /// The line, from 1; 0 where the file is no text.
+        /// The line, from 1; 0 if the file is not UTF-8.
         line: usize,
     },
 
-    /// The way in which tokens spell bytes is not one that is understood here. It is refused:
-    /// a guess would let through tokens whose text is another than the grammar's.
+    /// The way in which tokens spell bytes is not supported. It is refused rather than guessed: a wrong guess would
+    /// allow tokens whose text differs from what the grammar allows.
     #[error("unsupported tokenizer: {pointer} is {found}: {reason}")]
     UnsupportedScheme {
-        /// The JSON Pointer of the field that decides.
+        /// The JSON Pointer of the deciding field.
         pointer: String,
-        /// What stands there, shortened.
+        /// Its value, shortened.
         found: String,
-        /// Why it is refused and what would be understood.
+        /// Why it is refused, and what would be supported.
         reason: &'static str,
     },
 
-    /// One id is given to two tokens, or one token to two ids.
+    /// One id belongs to two tokens, or one token has two ids.
     #[error("{pointer}: token {id} is both {first:?} and {second:?}")]
     ConflictingToken {
-        /// The JSON Pointer of the list in which the second one stands.
+        /// The JSON Pointer of the list that contains the second one.
         pointer: &'static str,
-        /// The id that the second one claims.
+        /// The id of the second one.
         id: TokenId,
-        /// What the first one is.
+        /// The first one.
         first: String,
-        /// What the second one is.
+        /// The second one.
         second: String,
     },
 
-    /// The model has fewer logits than the tokenizer has ids of text.
+    /// The model has fewer logits than the tokenizer has ids of text tokens.
     #[error(
         "the model has {logits} logits and the tokenizer has text tokens with ids up to {last}"
     )]
@@ -86,7 +86,7 @@ pub enum VocabularyError {
         last: TokenId,
     },
 
-    /// An id that the vocabulary does not have.
+    /// An id is not in the vocabulary.
     #[error("the vocabulary has no token {id}")]
     UnknownToken {
         /// The id.
@@ -97,7 +97,7 @@ pub enum VocabularyError {
 impl VocabularyError {
     pub(crate) fn json(error: &serde_json::Error) -> Self {
         let full = error.to_string();
-        // The position is kept apart, so it is not said twice.
+        // The position is a field of its own and is removed from the message.
         let message = full
             .rsplit_once(" at line ")
             .map_or(full.as_str(), |(message, _)| message)
@@ -122,15 +122,15 @@ impl VocabularyError {
     }
 }
 
-/// Why a tokenizer could not be loaded or a text not be encoded or decoded.
+/// Why a tokenizer could not be loaded, or a text not encoded or decoded.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
-    /// The file's vocabulary is refused.
+    /// The vocabulary of the file is refused.
     #[error(transparent)]
     Vocabulary(#[from] VocabularyError),
 
-    /// A part of the file that only encoding needs is refused.
+    /// A part of the file that is only needed for encoding is refused.
     #[error("{pointer} in the tokenizer file is not usable: {message}")]
     Pipeline {
         /// The JSON Pointer of the part.
@@ -142,19 +142,19 @@ pub enum TokenizerError {
     /// The text cannot be encoded by this tokenizer.
     #[error("the tokenizer cannot encode the text: {message}")]
     Encode {
-        /// What the tokenizer says.
+        /// The tokenizer's message.
         message: String,
     },
 
     /// The tokens cannot be decoded by this tokenizer.
     #[error("the tokenizer cannot decode the tokens: {message}")]
     Decode {
-        /// What the tokenizer says.
+        /// The tokenizer's message.
         message: String,
     },
 }
 
-/// Refuses what is over a limit.
+/// Returns an error if a size exceeds its limit.
 pub(crate) fn check_size(
     what: &'static str,
     size: usize,
@@ -170,7 +170,7 @@ pub(crate) fn check_size(
     })
 }
 
-/// The start of a text that came from a file, for a message of one line.
+/// The start of a text from a file, for a one-line message.
 pub(crate) fn shorten(text: &str) -> String {
     const CHARS: usize = 60;
     let mut out: String = text.chars().take(CHARS).collect();

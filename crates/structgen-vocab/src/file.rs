@@ -1,8 +1,7 @@
-//! The JSON of a Hugging Face `tokenizer.json`, as far as it is read here.
+//! The JSON of a Hugging Face `tokenizer.json`, as far as it is needed.
 //!
-//! Only types are checked here; what the fields mean is decided by their readers. The large lists
-//! go straight into vectors, because a `serde_json::Value` of a 128,000-token file costs several
-//! times the file.
+//! Only types are checked here; those who read the fields check their meaning. The large lists are parsed straight into
+//! vectors, because a `serde_json::Value` of a file with 128,000 tokens takes several times the size of the file.
 
 use crate::error::check_size;
 use crate::{Vocabulary, VocabularyError};
@@ -13,7 +12,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
-/// A file; `M` is what is kept of its merges.
+/// A tokenizer file; `M` is what is kept of its merges.
 #[derive(Debug, Deserialize)]
 pub(crate) struct TokenizerFile<M> {
     #[serde(default)]
@@ -29,11 +28,11 @@ pub(crate) struct TokenizerFile<M> {
     #[serde(default)]
     pub(crate) decoder: Value,
     pub(crate) model: Model<M>,
-    /// Put before every text that is not empty, and not again after its added tokens. A `tokenizer.json` has normalisers
+    /// A prefix of every text that is not empty, not repeated after added tokens. A `tokenizer.json` uses normalisers
     /// instead.
     #[serde(skip)]
     pub(crate) text_prefix: Option<&'static str>,
-    /// A compiled character map that is applied before the normaliser, as SentencePiece applies it.
+    /// A compiled character map, applied before the normaliser, as in SentencePiece.
     #[serde(skip)]
     pub(crate) charsmap: Option<Vec<u8>>,
 }
@@ -75,7 +74,7 @@ pub(crate) struct Model<M> {
 }
 
 impl<'a, M: Deserialize<'a>> TokenizerFile<M> {
-    /// Reads a file of at most [`MAX_FILE_BYTES`](Vocabulary::MAX_FILE_BYTES).
+    /// Parses a file of at most [`MAX_FILE_BYTES`](Vocabulary::MAX_FILE_BYTES).
     pub(crate) fn parse(json: &'a [u8]) -> Result<Self, VocabularyError> {
         check_size(FILE_SIZE, json.len(), Vocabulary::MAX_FILE_BYTES as usize)?;
         let file: Self =
@@ -93,13 +92,13 @@ impl<'a, M: Deserialize<'a>> TokenizerFile<M> {
 
 const FILE_SIZE: &str = "the tokenizer file in bytes";
 
-/// Reads a file, but no more of it than a tokenizer file may have.
+/// Reads a file, up to the maximum size of a tokenizer file.
 pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
     let io = |source| VocabularyError::Io {
         path: path.to_owned(),
         source,
     };
-    // Asked first: opening a pipe waits for its other end.
+    // Checked first: opening a pipe would wait for its other end.
     if !std::fs::metadata(path).map_err(io)?.is_file() {
         let reason = "it is no regular file";
         return Err(io(std::io::Error::new(
@@ -117,15 +116,15 @@ pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
     Ok(bytes)
 }
 
-/// A model's vocabulary, in the order of the file, repeated strings included.
+/// A model's vocabulary, in the order of the file, including repeated strings.
 #[derive(Debug, Default)]
 pub(crate) enum Pieces {
-    /// There is none.
+    /// The model has none.
     #[default]
     Missing,
     /// Strings with their ids.
     Ids(Vec<(String, u64)>),
-    /// Strings with their scores; the ids are the positions.
+    /// Strings with their scores; the ids are the indices.
     Scores(Vec<(String, f64)>),
 }
 
@@ -165,7 +164,7 @@ impl<'de> Deserialize<'de> for Pieces {
     }
 }
 
-/// Ends a list that is too long while it is read, before it takes hundreds of megabytes.
+/// Rejects a list that is too long while it is read, before it takes hundreds of megabytes.
 fn check_room<T, E: serde::de::Error>(pieces: &[T]) -> Result<(), E> {
     match pieces.len() < Vocabulary::MAX_TOKENS {
         true => Ok(()),

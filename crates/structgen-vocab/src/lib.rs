@@ -1,9 +1,9 @@
 //! Byte-exact vocabularies from tokenizers, the token trie and the token mask.
 //!
-//! A grammar speaks of bytes and a language model of tokens. This crate is what lies between: a
-//! [`Vocabulary`] knows the bytes that every token adds to a text, a [`TokenTrie`] lays the tokens
-//! out so that one walk over bytes meets all of them, and a [`TokenMask`] is a set of tokens. A
-//! [`Tokenizer`] turns texts into tokens and back. Nothing here knows a grammar.
+//! A grammar is about bytes, a language model about tokens. This crate connects the two: a [`Vocabulary`] knows the
+//! bytes that every token adds to a text, a [`TokenTrie`] arranges the tokens so that one walk over bytes visits all of
+//! them, and a [`TokenMask`] is a set of tokens. A [`Tokenizer`] encodes and decodes texts. Nothing here knows a
+//! grammar.
 //!
 //! ```
 //! use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};

@@ -1,14 +1,14 @@
-//! Sets of tokens as bits.
+//! Sets of tokens as bitmasks.
 
 use crate::TokenId;
 use std::fmt;
 
 const BITS: usize = u64::BITS as usize;
 
-/// A set of token ids, one bit for each id of a vocabulary.
+/// A set of token ids (token mask), one bit for each id of a vocabulary.
 ///
-/// The width is the number of logits. Bits past the width are zero always, so that equality,
-/// hashing and counting work on whole words.
+/// The width is the number of logits. Bits beyond the width are always zero, so equality, hashing and counting work on
+/// whole words.
 ///
 /// ```
 /// use structgen_vocab::{TokenId, TokenMask};
@@ -35,7 +35,7 @@ impl TokenMask {
         }
     }
 
-    /// The set of all ids `0..len`, special tokens and holes included.
+    /// The set of all ids `0..len`, including special tokens and holes.
     #[must_use]
     pub fn full(len: usize) -> Self {
         let mut words = vec![u64::MAX; len.div_ceil(BITS)].into_boxed_slice();
@@ -47,8 +47,8 @@ impl TokenMask {
         Self { words, len }
     }
 
-    /// The set over ids `0..len` that has these bits, as [`words`](Self::words) gives them. `None` where there are more or fewer words, or
-    /// bits past the width.
+    /// The set over ids `0..len` with these bits, in the layout of [`words`](Self::words). `None` if there are more or
+    /// fewer words than the width takes, or bits beyond the width.
     #[must_use]
     pub fn from_words(words: &[u64], len: usize) -> Option<Self> {
         let past = match (words.last(), len % BITS) {
@@ -61,20 +61,20 @@ impl TokenMask {
         })
     }
 
-    /// The width in bits: the number of ids that the set is over, not the number in it.
+    /// The width in bits: the number of possible ids, not the number of ids in the set.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no token is in the set.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// How many tokens are in the set.
+    /// The number of tokens in the set.
     #[must_use]
     pub fn count(&self) -> usize {
         self.words
@@ -83,7 +83,7 @@ impl TokenMask {
             .sum()
     }
 
-    /// Whether the token is in the set; ids past the width are not.
+    /// Whether the token is in the set; `false` for ids beyond the width.
     #[inline]
     #[must_use]
     pub fn contains(&self, id: TokenId) -> bool {
@@ -93,7 +93,7 @@ impl TokenMask {
             .is_some_and(|word| word >> (index % BITS) & 1 == 1)
     }
 
-    /// Puts a token into the set.
+    /// Adds a token to the set.
     ///
     /// # Panics
     /// If the id is not below [`len`](Self::len).
@@ -108,7 +108,7 @@ impl TokenMask {
         self.words[index / BITS] |= 1 << (index % BITS);
     }
 
-    /// Puts every one of the tokens into the set.
+    /// Adds tokens to the set.
     ///
     /// # Panics
     /// If an id is not below [`len`](Self::len).
@@ -119,7 +119,7 @@ impl TokenMask {
         }
     }
 
-    /// Takes a token out of the set; ids past the width are out already.
+    /// Removes a token from the set; does nothing for ids beyond the width.
     #[inline]
     pub fn deny(&mut self, id: TokenId) {
         let index = id.index();
@@ -128,12 +128,12 @@ impl TokenMask {
         }
     }
 
-    /// Takes every token out of the set.
+    /// Removes all tokens from the set.
     pub fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// Makes this set a copy of another of the same width, without allocating.
+    /// Copies another set of the same width into this one, without allocating.
     ///
     /// # Panics
     /// If the widths differ.
@@ -153,7 +153,7 @@ impl TokenMask {
         }
     }
 
-    /// Keeps only tokens that are in another set, too.
+    /// Keeps only the tokens that are also in another set.
     ///
     /// # Panics
     /// If the widths differ.
@@ -164,7 +164,7 @@ impl TokenMask {
         }
     }
 
-    /// Takes out every token of another set.
+    /// Removes every token of another set.
     ///
     /// # Panics
     /// If the widths differ.
@@ -188,7 +188,7 @@ impl TokenMask {
             .all(|(&word, &over)| word & !over == 0)
     }
 
-    /// The lowest token of the set.
+    /// The lowest id in the set.
     #[must_use]
     pub fn first(&self) -> Option<TokenId> {
         self.iter().next()
@@ -204,7 +204,7 @@ impl TokenMask {
         }
     }
 
-    /// The bits: id `i` is bit `i % 64` of word `i / 64`, bits past the width zero.
+    /// The bits: id `i` is bit `i % 64` of word `i / 64`. Bits beyond the width are zero.
     #[inline]
     #[must_use]
     pub fn words(&self) -> &[u64] {
@@ -218,7 +218,7 @@ impl TokenMask {
 
 impl fmt::Debug for TokenMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A mask of a large vocabulary as a list of all its tokens would drown a test's message.
+        // Listing all tokens of a large mask would make test messages unreadable.
         const SHOWN: usize = 16;
         write!(f, "TokenMask({} of {}: ", self.count(), self.len)?;
         f.debug_list()

@@ -1,4 +1,4 @@
-//! The strings of a file's tokens by their ids, checked for contradictions.
+//! The strings of a file's tokens by id, checked for contradictions.
 
 use crate::error::{check_size, shorten};
 use crate::file::{AddedToken, Model, Pieces};
@@ -6,7 +6,7 @@ use crate::{TokenId, Vocabulary, VocabularyError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// The strings of a model by their ids.
+/// The strings of a model by id.
 pub(crate) fn model_names<M>(model: &Model<M>) -> Result<BTreeMap<TokenId, &str>, VocabularyError> {
     let pointer = "/model/vocab";
     let mut names = BTreeMap::new();
@@ -37,7 +37,7 @@ pub(crate) fn model_names<M>(model: &Model<M>) -> Result<BTreeMap<TokenId, &str>
     Ok(names)
 }
 
-/// Adds the added tokens to a model's; returns the special ones.
+/// Adds the added tokens to those of a model; returns the special ones.
 pub(crate) fn add_tokens<'a>(
     names: &mut BTreeMap<TokenId, &'a str>,
     added: &'a [AddedToken],
@@ -48,7 +48,7 @@ pub(crate) fn add_tokens<'a>(
     let mut specials = BTreeMap::new();
     for token in added {
         let id = checked_id(token.id)?;
-        // A token without a string is never matched and decodes to nothing: a hole.
+        // A token with an empty string never matches and decodes to nothing: a hole.
         if token.content.is_empty() {
             continue;
         }

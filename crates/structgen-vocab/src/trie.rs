@@ -1,4 +1,4 @@
-//! Tokens as one flat trie over their bytes.
+//! Tokens as a flat trie over their bytes.
 
 mod saved;
 
@@ -11,11 +11,10 @@ use crate::TokenId;
 
 /// A byte trie over tokens, laid out depth first in one array.
 ///
-/// Node 0 is the root and has no byte. The first child of node `n` is node `n + 1`, and the
-/// subtree of `n` ends before node [`end(n)`](TrieNode::end), which is its next sibling if it has
-/// one. So a walk over the whole trie is one pass over an array, and leaving out a subtree is one
-/// jump. Siblings are in the order of their bytes, tokens with the same bytes in the order of
-/// their ids: the layout depends on the tokens alone.
+/// Node 0 is the root and has no byte. The first child of node `n` is node `n + 1`, and the subtree of `n` ends before
+/// node [`end(n)`](TrieNode::end), which is its next sibling if there is one. So a walk over the whole trie is one pass
+/// over an array, and skipping a subtree is one jump. Siblings are ordered by byte, tokens with the same bytes by id:
+/// the layout depends on the tokens alone.
 ///
 /// ```
 /// use structgen_vocab::{TokenId, TokenTrie};
@@ -30,15 +29,15 @@ use crate::TokenId;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenTrie {
-    /// The nodes and, after the last, one that only closes its range of tokens.
+    /// The nodes, followed by one that only ends the last node's range of tokens.
     nodes: Column<TrieNode>,
     /// The tokens of all nodes, in the order of the nodes.
     tokens: Column<TokenId>,
-    /// The bytes and the indices of all children, those of one node in a row: whoever looks for a few of many children
-    /// of a node need not touch the others, which lie far apart.
+    /// The bytes and the indices of all children, contiguous for each node: looking up a few of many children need not
+    /// touch the child nodes, which are far apart.
     child_bytes: Column<u8>,
     child_nodes: Column<u32>,
-    /// Where the children of each node start; they end where the next node's start.
+    /// Where the children of each node start; they end where those of the next node start.
     child_starts: Column<u32>,
     max_depth: usize,
 }
@@ -47,10 +46,10 @@ pub struct TokenTrie {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct TrieNode {
-    /// The subtree's end in the upper 24 bits, the byte in the lower 8: one load answers both
-    /// "does this byte pass" and "where to go if it does not".
+    /// The subtree's end in the upper 24 bits, the byte in the lower 8: one load gives both the byte to check and where
+    /// to continue if it does not match.
     end_and_byte: u32,
-    /// Where the tokens of this node start; they end where the next node's start.
+    /// Where the tokens of this node start; they end where those of the next node start.
     tokens: u32,
 }
 
@@ -75,16 +74,16 @@ impl TrieNode {
 }
 
 impl TokenTrie {
-    /// The number of bytes that a trie's tokens may have together.
+    /// The maximum total size of a trie's tokens in bytes.
     pub const MAX_BYTES: usize = (1 << 24) - 2;
 
-    /// The trie of some tokens, in any order; tokens without bytes are left out.
+    /// Builds the trie of some tokens, in any order; tokens without bytes are left out.
     ///
-    /// Takes time and memory linear in the bytes, once they are sorted.
+    /// Takes time and memory linear in the number of bytes, after sorting.
     ///
     /// # Panics
-    /// If the tokens have more than [`MAX_BYTES`](Self::MAX_BYTES) bytes together. Those of a
-    /// [`Vocabulary`](crate::Vocabulary) never do, nor do parts of them.
+    /// If the tokens have more than [`MAX_BYTES`](Self::MAX_BYTES) bytes in total. The tokens of a
+    /// [`Vocabulary`](crate::Vocabulary), and subsets of them, never do.
     pub fn from_tokens<'a>(tokens: impl IntoIterator<Item = (TokenId, &'a [u8])>) -> Self {
         let mut sorted: Vec<(&[u8], TokenId)> = tokens
             .into_iter()
@@ -103,7 +102,7 @@ impl TokenTrie {
             tokens: 0,
         }];
         let mut ids = Vec::with_capacity(sorted.len());
-        // The nodes from the root to the last token's, and so the open subtrees.
+        // The path from the root to the last token's node: the open subtrees.
         let mut path: Vec<u32> = vec![0];
         let mut max_depth = 0;
         let mut previous: &[u8] = &[];
@@ -169,7 +168,7 @@ impl TokenTrie {
     /// The root's index.
     pub const ROOT: u32 = 0;
 
-    /// The number of nodes, the root among them.
+    /// The number of nodes, including the root.
     #[inline]
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "there is always a root")]
@@ -183,7 +182,7 @@ impl TokenTrie {
         self.tokens.len()
     }
 
-    /// How many bytes the trie takes.
+    /// The memory of the trie, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         size_of_val(&*self.nodes)
@@ -193,7 +192,7 @@ impl TokenTrie {
             + size_of_val(&*self.child_starts)
     }
 
-    /// The most bytes of one token: how deep a walk goes.
+    /// The length of the longest token in bytes, which is the maximum depth of a walk.
     #[must_use]
     pub fn max_depth(&self) -> usize {
         self.max_depth
@@ -202,14 +201,14 @@ impl TokenTrie {
     /// The node at an index.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such node.
     #[inline]
     #[must_use]
     pub fn node(&self, index: u32) -> TrieNode {
         self.nodes[index as usize]
     }
 
-    /// The tokens that end at a node: mostly one or none, several where tokens share their bytes.
+    /// The tokens that end at a node: usually none or one; several if tokens share their bytes.
     ///
     /// # Panics
     /// If there is no such node.
@@ -220,10 +219,10 @@ impl TokenTrie {
         &self.tokens[self.nodes[index].tokens as usize..self.nodes[index + 1].tokens as usize]
     }
 
-    /// The tokens that end at the nodes from one to another, which is left out; the number of nodes ends the last.
+    /// The tokens that end at the nodes `from..to`.
     ///
     /// # Panics
-    /// If there are no such nodes, or not in this order.
+    /// If there are no such nodes, or `from` is greater than `to`.
     #[inline]
     #[must_use]
     pub fn tokens_between(&self, from: u32, to: u32) -> &[TokenId] {
@@ -231,7 +230,7 @@ impl TokenTrie {
         &self.tokens[start(from)..start(to)]
     }
 
-    /// Every token in a node's subtree, the node's own first.
+    /// All tokens in a node's subtree, the node's own first.
     ///
     /// # Panics
     /// If there is no such node.
@@ -241,7 +240,7 @@ impl TokenTrie {
         self.tokens_between(index, self.node(index).end())
     }
 
-    /// The indices of a node's children, in the order of their bytes.
+    /// The indices of a node's children, ordered by byte.
     ///
     /// # Panics
     /// If there is no such node.
@@ -255,9 +254,9 @@ impl TokenTrie {
         }
     }
 
-    /// The places of a node's children in [`child_bytes`](Self::child_bytes) and [`child_node`](Self::child_node), in
-    /// the order of their bytes.
-    ///
+    /// The indices of a node's children in [`child_bytes`](Self::child_bytes), which are also their arguments of
+    /// The places of a node's children, ordered by byte. A place is an index into [`child_bytes`](Self::child_bytes)
+    /// and an argument of [`child_node`](Self::child_node).
     /// # Panics
     /// If there is no such node.
     #[inline]
@@ -273,7 +272,7 @@ impl TokenTrie {
         &self.child_bytes
     }
 
-    /// The index of the child at a place.
+    /// The node of the child at a place.
     ///
     /// # Panics
     /// If there is no such place.
@@ -283,7 +282,7 @@ impl TokenTrie {
         self.child_nodes[place as usize]
     }
 
-    /// The place of a node's child for a byte.
+    /// The place of a node's child by byte.
     ///
     /// # Panics
     /// If there is no such node.
@@ -296,7 +295,7 @@ impl TokenTrie {
         Some(places.start + found as u32)
     }
 
-    /// A node's child for a byte.
+    /// A node's child by byte.
     ///
     /// # Panics
     /// If there is no such node.
@@ -307,7 +306,7 @@ impl TokenTrie {
             .map(|place| self.child_node(place))
     }
 
-    /// The node that is reached by some bytes from the root.
+    /// The node reached from the root by some bytes.
     #[must_use]
     pub fn find(&self, bytes: &[u8]) -> Option<u32> {
         bytes
@@ -343,7 +342,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every token with its bytes, as a recursive walk over children meets them.
+    /// Every token with its bytes, in the order of a recursive walk over children.
     fn walk(trie: &TokenTrie) -> Vec<(Vec<u8>, TokenId)> {
         fn visit(
             trie: &TokenTrie,

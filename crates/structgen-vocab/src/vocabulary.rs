@@ -10,15 +10,14 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The tokens of a tokenizer as byte strings, byte for byte what they add to a text.
+/// The tokens of a tokenizer as byte strings: exactly the bytes that they add to a text.
 ///
-/// An id is one of three things. An *ordinary* token has bytes. A *special* token (end of
-/// sequence, a chat role) has a name and no bytes, so no text ever matches it. All other ids
-/// below [`len`](Self::len) are *holes*: ids that the tokenizer skips, tokens without bytes, and
-/// logits that only pad the model's output.
+/// An id is one of three things. An *ordinary* token has bytes. A *special* token (end of sequence, a chat role) has a
+/// name and no bytes, so no text ever matches it. All other ids below [`len`](Self::len) are *holes*: ids that the
+/// tokenizer skips, tokens without bytes, and logits that only pad the model's output.
 ///
-/// The bytes are those that a token adds *after other text*: `▁foo` of a SentencePiece
-/// vocabulary is ` foo`, although its decoder takes away the first space of a text.
+/// The bytes are those that a token adds *after other text*: `▁foo` of a SentencePiece vocabulary is ` foo`, although
+/// its decoder removes the first space of a text.
 ///
 /// ```
 /// use structgen_vocab::{TokenId, Vocabulary};
@@ -32,24 +31,24 @@ use std::sync::OnceLock;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    /// The bytes of all tokens, id by id; `offsets` has one more entry than there are ids.
+    /// The bytes of all tokens, ordered by id; `offsets` has one more entry than there are ids.
     bytes: Vec<u8>,
     offsets: Vec<u32>,
-    /// The strings of the tokens in the file, as `bytes`.
+    /// The strings of the tokens in the file, stored like `bytes`.
     names: String,
     name_offsets: Vec<u32>,
-    /// The ids with bytes.
+    /// The ids that have bytes.
     text: TokenMask,
     special: TokenMask,
     specials_by_name: FxHashMap<Box<str>, TokenId>,
     byte_tokens: Box<[Option<TokenId>; 256]>,
-    /// Made when it is first asked for: it may lie in a file.
+    /// Built on first use: it may come from a file instead.
     trie: OnceLock<TokenTrie>,
     max_token_len: usize,
     fingerprint: [u8; 32],
 }
 
-/// A token as a file or a caller gives it.
+/// A token as given by a file or a caller.
 #[derive(Clone, Debug, Default)]
 struct RawToken {
     name: String,
@@ -58,29 +57,28 @@ struct RawToken {
 }
 
 impl Vocabulary {
-    /// The most bytes that a tokenizer file may have: 128 MiB, several times the largest known.
+    /// The maximum size of a tokenizer file: 128 MiB, several times the largest known one.
     pub const MAX_FILE_BYTES: u64 = 128 << 20;
-    /// The most ids: 2,097,152, several times the largest known vocabulary.
+    /// The maximum number of ids: 2,097,152, several times the largest known vocabulary.
     pub const MAX_TOKENS: usize = 1 << 21;
-    /// The most bytes that the string of one token may have.
+    /// The maximum length of the string of one token, in bytes.
     pub const MAX_TOKEN_BYTES: usize = 1024;
-    /// The most bytes that all tokens may have together.
+    /// The maximum total length of all tokens, in bytes.
     pub const MAX_TOTAL_BYTES: usize = 12 << 20;
 
     /// Reads the vocabulary of a Hugging Face `tokenizer.json`.
     ///
-    /// Understood are BPE and Unigram models, byte-level (a `ByteLevel` decoder) or in
-    /// SentencePiece's way (`Metaspace` or `Replace`, with or without `ByteFallback`). Added
-    /// tokens that are not special are text.
+    /// Supports BPE and Unigram models, either byte-level (a `ByteLevel` decoder) or as in SentencePiece (`Metaspace`
+    /// or `Replace`, with or without `ByteFallback`). Added tokens that are not special are text.
     ///
     /// # Errors
-    /// If it is no tokenizer file, contradicts itself, goes over a limit, or follows a scheme that
-    /// is not understood ([`VocabularyError::UnsupportedScheme`]).
+    /// If it is not a tokenizer file, contradicts itself, exceeds a limit, or uses a scheme that is not supported
+    /// ([`VocabularyError::UnsupportedScheme`]).
     pub fn from_tokenizer_json(json: &[u8]) -> Result<Self, VocabularyError> {
         Self::from_file_parts(&TokenizerFile::<IgnoredAny>::parse(json)?)
     }
 
-    /// Reads the vocabulary of a tokenizer's file, of one of the kinds that [`Tokenizer::from_file`] reads.
+    /// Reads the vocabulary of any tokenizer file that [`Tokenizer::from_file`] reads.
     ///
     /// # Errors
     /// As [`from_tokenizer_json`](Self::from_tokenizer_json), and if the file cannot be read.
@@ -93,9 +91,9 @@ impl Vocabulary {
         }
     }
 
-    /// Makes a vocabulary by hand: the ids are the positions.
+    /// Builds a vocabulary from a list; the ids are the indices.
     ///
-    /// A special token replaces what the list has at its id, and may lie past the end of the list. A token
+    /// A special token replaces the token of the list at its id, and may lie beyond the end of the list. A token
     /// without bytes is a hole.
     ///
     /// # Errors
@@ -150,8 +148,8 @@ impl Vocabulary {
         Self::build(list)
     }
 
-    /// Fits the vocabulary to the model's logits. Ids that only pad them are holes; special tokens past them are left
-    /// out, as tokenizers have them for inputs that are no text.
+    /// Adapts the vocabulary to the number of the model's logits. Ids that only pad the logits are holes; special
+    /// tokens beyond them, such as those for inputs that are not text, are dropped.
     ///
     /// # Errors
     /// If there are fewer logits than ids of text, or more than [`MAX_TOKENS`](Self::MAX_TOKENS).
@@ -172,11 +170,10 @@ impl Vocabulary {
 
     /// Makes further tokens special: they keep their names and lose their bytes.
     ///
-    /// For ids that a model's configuration names as its end of sequence and the tokenizer file
-    /// does not mark.
+    /// This is for ids that a model's configuration names as its end of sequence but the tokenizer file does not mark.
     ///
     /// # Errors
-    /// If an id is not of a token that the file names.
+    /// If the file has no token with one of the ids.
     pub fn with_special_tokens(self, ids: &[TokenId]) -> Result<Self, VocabularyError> {
         for &id in ids {
             if self.token_name(id).is_none() {
@@ -234,7 +231,7 @@ impl Vocabulary {
             vocabulary.name_offsets.push(vocabulary.names.len() as u32);
             if token.special {
                 vocabulary.special.allow(id);
-                // Of two special tokens with one name the first is found.
+                // Of two special tokens with the same name, the first one is found.
                 vocabulary
                     .specials_by_name
                     .entry(token.name.as_str().into())
@@ -252,22 +249,22 @@ impl Vocabulary {
         Ok(vocabulary)
     }
 
-    /// The number of ids, holes and padding included: the width of masks and logits.
+    /// The number of ids, including holes and padding: the width of masks and logits.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there are no ids at all.
+    /// Whether there are no ids.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes of an ordinary token; none for special tokens, holes and ids past the width.
+    /// The bytes of an ordinary token; `None` for special tokens, holes and ids beyond the width.
     ///
-    /// Never empty: a token that adds nothing to a text would let decoding run in place.
+    /// Never empty: decoding would not advance on a token that adds nothing to a text.
     #[inline]
     #[must_use]
     pub fn token_bytes(&self, id: TokenId) -> Option<&[u8]> {
@@ -276,27 +273,27 @@ impl Vocabulary {
         (start < end).then(|| &self.bytes[start..end])
     }
 
-    /// All ordinary tokens with their bytes, lowest id first.
+    /// All ordinary tokens with their bytes, ordered by id.
     pub fn tokens(&self) -> impl Iterator<Item = (TokenId, &[u8])> {
         self.text
             .iter()
             .filter_map(|id| Some((id, self.token_bytes(id)?)))
     }
 
-    /// The ordinary tokens as a mask: what is allowed where any text is.
+    /// The ordinary tokens as a mask, which is the token mask of a grammar that allows any text.
     #[must_use]
     pub fn text_tokens(&self) -> &TokenMask {
         &self.text
     }
 
-    /// Whether the id is a special token's.
+    /// Whether the id is that of a special token.
     #[inline]
     #[must_use]
     pub fn is_special(&self, id: TokenId) -> bool {
         self.special.contains(id)
     }
 
-    /// The special tokens with their names, lowest id first.
+    /// The special tokens with their names, ordered by id.
     pub fn special_tokens(&self) -> impl Iterator<Item = (TokenId, &str)> {
         self.special
             .iter()
@@ -309,8 +306,8 @@ impl Vocabulary {
         self.specials_by_name.get(name).copied()
     }
 
-    /// A token's string in the file, such as `Ġhello`; none for holes and for ordinary tokens of
-    /// a vocabulary made by hand.
+    /// A token's string in the file, such as `Ġhello`; `None` for holes, and for ordinary tokens of a vocabulary that
+    /// was built from a list.
     #[must_use]
     pub fn token_name(&self, id: TokenId) -> Option<&str> {
         let start = *self.name_offsets.get(id.index())? as usize;
@@ -318,17 +315,17 @@ impl Vocabulary {
         (start < end).then(|| &self.names[start..end])
     }
 
-    /// For every byte the lowest id of the tokens that are that byte alone.
+    /// For every byte, the lowest id of the tokens that consist of that byte.
     ///
-    /// Where all 256 are present, every byte string can be spelled. A byte without such a token
-    /// can only come as part of a longer one.
+    /// If all 256 exist, every byte string can be spelled. A byte without such a token only occurs within longer
+    /// tokens.
     #[inline]
     #[must_use]
     pub fn byte_tokens(&self) -> &[Option<TokenId>; 256] {
         &self.byte_tokens
     }
 
-    /// The ordinary tokens as a trie. The first call makes it.
+    /// The ordinary tokens as a trie. The first call builds it.
     #[inline]
     #[must_use]
     pub fn trie(&self) -> &TokenTrie {
@@ -336,27 +333,27 @@ impl Vocabulary {
             .get_or_init(|| TokenTrie::from_tokens(self.tokens()))
     }
 
-    /// Takes a trie that was kept in a file, so that it need not be made. `false` where it is not the one of the
-    /// ordinary tokens, which is decided in one pass over it; then nothing changes.
+    /// Adopts a trie that was loaded from a file, so that it need not be built. Checks in one pass that it is the trie
+    /// of the ordinary tokens; if not, changes nothing and returns `false`.
     #[must_use]
     pub fn adopt_trie(&self, trie: TokenTrie) -> bool {
         let fits = trie.is_of(self.text.count(), |id| self.token_bytes(id));
         if fits {
-            // Where there is one already, it is the same.
+            // A trie that was already built is equal.
             self.trie.get_or_init(|| trie);
         }
         fits
     }
 
-    /// The most bytes that one token has.
+    /// The length of the longest token, in bytes.
     #[must_use]
     pub fn max_token_len(&self) -> usize {
         self.max_token_len
     }
 
-    /// A SHA-256 over the width, the bytes of every token and the names of the special ones.
+    /// A SHA-256 of the width, the bytes of every token and the names of the special ones.
     ///
-    /// Vocabularies with the same fingerprint have the same masks, so it is a key for caches.
+    /// Vocabularies with the same fingerprint have the same masks, so it can be a key of caches.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint

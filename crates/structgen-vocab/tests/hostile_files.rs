@@ -1,4 +1,4 @@
-//! Broken and hostile tokenizer files: a typed error each, and never a panic.
+//! Broken and hostile tokenizer files: each is a typed error, never a panic.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ fn what_is_not_a_tokenizer_file_says_where() {
     at(&vec![b'['; 100_000]);
     at(format!("{{\"decoder\": {}", "[".repeat(100_000)).as_bytes());
     at(format!("{{\"decoder\": {}", "{\"a\":".repeat(100_000)).as_bytes());
-    // Every truncation of a whole file.
+    // Every prefix of a valid file.
     let whole = serde_json::to_vec(&small_file()).unwrap();
     for len in 0..whole.len() {
         at(&whole[..len]);
@@ -146,7 +146,7 @@ fn huge_ids_are_refused_instead_of_filled_up() {
             }
         }
     }
-    // The highest id that is accepted is.
+    // The highest valid id is accepted.
     let json = edited("/added_tokens/0/id", json!(Vocabulary::MAX_TOKENS - 1));
     let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
     assert_eq!(vocabulary.len(), Vocabulary::MAX_TOKENS);
@@ -188,7 +188,7 @@ fn ids_and_names_that_are_given_twice_are_refused() {
             "{error}"
         );
     }
-    // The same thing said twice is no contradiction.
+    // A repeated but equal token is not a contradiction.
     let json = edited(
         "/added_tokens",
         json!([token(4, "x", true), token(4, "x", true)]),
@@ -196,7 +196,7 @@ fn ids_and_names_that_are_given_twice_are_refused() {
     Tokenizer::from_bytes(&json).unwrap();
 }
 
-/// A merge of nothing would make a token of itself for ever.
+/// A merge with an empty token would produce the same token forever.
 #[test]
 fn merges_that_go_in_circles_are_refused() {
     for merges in [
@@ -274,7 +274,7 @@ fn sizes_are_bounded() {
         let error = error(&json);
         assert!(matches!(error, VocabularyError::TooLarge { .. }), "{error}");
     }
-    // Replacements that double a token again and again.
+    // Replacements that double a token repeatedly.
     let double =
         json!({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaaaaaaaa"});
     let steps: Vec<Value> = (0..40)
@@ -360,10 +360,10 @@ fn parts_that_only_encoding_needs_are_refused_by_pointer() {
     }
 }
 
-/// Sizes that would be allocated, and indices that would be followed, on trust.
+/// Sizes that would be allocated without a check, and indices that would be followed.
 #[test]
 fn broken_character_maps_are_refused() {
-    // A size of 4 GiB and nothing behind; a trie of one unit that points outside of it.
+    // A size of 4 GiB with nothing after it; a trie of one unit that points outside of it.
     for map in ["/////w==", "BAAAAP////8A"] {
         let map = json!({"type": "Precompiled", "precompiled_charsmap": map});
         let list = json!({"type": "Sequence", "normalizers": [{"type": "NFC"}, map]});
@@ -424,7 +424,7 @@ fn logits_are_padded_and_only_special_tokens_are_cut() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Bytes of a good file overwritten, cut and repeated.
+    /// Bytes of a valid file, overwritten, cut and repeated.
     #[test]
     fn damaged_files_do_not_panic(
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),

@@ -1,5 +1,5 @@
-//! Tokenizers without a `tokenizer.json`: the tokens of texts are those of Python's implementations
-//! (`tests/fixtures/make.py`), and no file, however damaged, makes a panic.
+//! Tokenizers without a `tokenizer.json`: texts encode as in the Python implementations (`tests/fixtures/make.py`), and
+//! no file, however damaged, causes a panic.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn tokens_are_those_of_the_reference() {
             if got != ids(&row["ids"]) {
                 wrong.push(format!("{name} {text:?}: {got:?} for {}", row["ids"]));
             }
-            // In a prompt that is trusted, the names of special tokens are these tokens.
+            // In a trusted prompt, the names of special tokens are these tokens.
             if !text.contains("<s>") {
                 let got = tokenizer.encode_prompt(text, true).unwrap();
                 if got != ids(&row["prompt"]) {
@@ -200,14 +200,14 @@ fn damaged_files_are_errors_or_harmless() {
             flipped[at] ^= 0xff;
             try_bytes(&flipped);
         }
-        // The trainer's and normaliser's settings are at the end.
+        // The trainer's and the normaliser's settings are at the end.
         for at in whole.len() - 200..whole.len() {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x41;
             try_bytes(&flipped);
         }
     }
-    // A piece that is said to be longer than the file, and a million of them without a text.
+    // A piece whose length exceeds the file, and a million pieces without text.
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("tokenizer.model");
     for bytes in [

@@ -1,4 +1,4 @@
-//! Real tokenizers, against the `tokenizers` crate reading the same files by itself.
+//! Real tokenizers, compared with the `tokenizers` crate loading the same files itself.
 
 mod support;
 
@@ -49,13 +49,13 @@ fn check_same(name: &str) {
             own.decode(&ids, true).unwrap(),
             reference.decode(expected.get_ids(), true).unwrap()
         );
-        // Behind its own first space, SentencePiece's text is the text; byte-level's always is.
+        // SentencePiece's text has a space of its own in front; byte-level text does not.
         let bytes = own.decode_bytes(&ids);
         let bytes = match name {
             "phi3" if !text.is_empty() => &bytes[1..],
             _ => &bytes,
         };
-        // U+2581 is SentencePiece's own space.
+        // U+2581 is SentencePiece's mark for a space.
         let text = if name == "phi3" {
             text.replace('▁', " ")
         } else {
@@ -90,7 +90,7 @@ fn names_of_special_tokens_in_untrusted_text_are_text() {
     for name in ["gpt2", "phi3", "llama3", "o200k"] {
         let Some(own) = load(name) else { return };
         for (_, special) in own.vocabulary().special_tokens() {
-            // Alone too: models with `ignore_merges` look a whole word up in their vocabulary.
+            // Alone too: models with `ignore_merges` look up whole words in their vocabulary.
             for text in [
                 special.to_owned(),
                 format!("a {special} b"),
@@ -130,7 +130,7 @@ fn names_of_special_tokens_in_prompts_are_those_tokens() {
     }
 }
 
-/// The `tokenizers` crate numbers added tokens anew, which moves them into o200k's hole.
+/// The `tokenizers` crate renumbers added tokens, which moves them into o200k's hole.
 #[test]
 fn added_tokens_have_the_ids_of_the_file_behind_holes() {
     let Some(own) = load("o200k") else {
@@ -178,7 +178,7 @@ fn a_model_can_name_special_tokens_and_padding() {
     let options = TokenizerOptions::new().special_tokens([TokenId(32_064)]);
     assert!(Tokenizer::from_bytes_with(&json, &options).is_err());
 
-    // Ends of sequence are what a configuration says, which may name more than there are.
+    // A configuration may name ends of sequence that do not exist.
     let ends = TokenizerOptions::new().ends([TokenId(2), TokenId(32_064)]);
     let tokenizer = Tokenizer::from_bytes_with(&json, &ends).unwrap();
     assert!(tokenizer.vocabulary().is_special(TokenId(2)));
@@ -187,7 +187,7 @@ fn a_model_can_name_special_tokens_and_padding() {
 
 #[test]
 fn a_tokenizer_may_be_wider_than_the_model_by_special_tokens() {
-    // As Gemma 3's is, whose last token stands for an image.
+    // As in Gemma 3, whose last token stands for an image.
     let Some(json) = real_tokenizer("phi3") else {
         return;
     };
@@ -197,7 +197,7 @@ fn a_tokenizer_may_be_wider_than_the_model_by_special_tokens() {
     let options = TokenizerOptions::new().logits_len(last.index());
     let narrow = Tokenizer::from_bytes_with(&json, &options).unwrap();
     assert_eq!(narrow.vocabulary().len(), last.index());
-    // Trusted text still names it, and the model refuses it; untrusted text never does.
+    // Trusted text can still contain it, and the model rejects it; untrusted text never does.
     assert_eq!(narrow.encode_prompt(name, false).unwrap(), [last]);
     let text = narrow.encode(name).unwrap();
     assert!(text.iter().all(|id| id.index() < last.index()));

@@ -1,4 +1,4 @@
-//! The vocabularies of real tokenizers, against the `tokenizers` crate's own decoding.
+//! The vocabularies of real tokenizers, compared with decoding by the `tokenizers` crate.
 
 mod support;
 
@@ -24,8 +24,8 @@ impl Real {
         self.reference.decode(&ids, false).unwrap()
     }
 
-    /// Single-byte tokens around a token, so that together they are characters: a decoder says
-    /// nothing about the bytes of a broken character but that it is broken.
+    /// Single-byte tokens before and after a token that complete its characters: a decoder reports nothing about the
+    /// bytes of a broken character.
     fn completed(&self, bytes: &[u8]) -> Option<(Vec<TokenId>, Vec<TokenId>)> {
         const BEFORE: [&[u8]; 11] = [
             b"",
@@ -64,11 +64,11 @@ impl Real {
         })
     }
 
-    /// Guarantee 18: the bytes of every token are what it adds to a text. Returns how many bytes
-    /// are in no character at all, about which decoding cannot say more than that.
+    /// The bytes of every token are what it adds to a text. Returns the number of bytes that occur in no character at
+    /// all, which decoding cannot check.
     fn check_bytes_in_context(&self) -> usize {
         let context = self.vocabulary.trie().find(b"x").unwrap();
-        // The later of `<0x78>` and `x`: a run of byte tokens decodes as one.
+        // The later one of `<0x78>` and `x`: a run of byte tokens decodes as one.
         let context = *self.vocabulary.trie().tokens(context).last().unwrap();
         assert_eq!(self.decode(&[context]), "x");
         let mut undecidable = 0;
@@ -116,7 +116,7 @@ fn bytes_are_the_decoding_in_context_phi3() {
     assert_eq!(vocabulary.len(), 32_011);
     assert_eq!(vocabulary.special_tokens().count(), 13);
     assert_eq!(vocabulary.special_token("<|user|>"), Some(TokenId(32_010)));
-    // The file does not mark its end of sequence, so it is text until someone does.
+    // The file does not mark its end of sequence, so it is text unless it is made special.
     assert_eq!(vocabulary.token_bytes(TokenId(2)), Some(&b"</s>"[..]));
     let marked = vocabulary
         .clone()
@@ -129,7 +129,7 @@ fn bytes_are_the_decoding_in_context_phi3() {
         vocabulary.trie().token_count()
     );
     assert_ne!(marked.fingerprint(), vocabulary.fingerprint());
-    // `<0x41>` and `A`: both are kept, and the lower id stands for the byte.
+    // `<0x41>` and `A` both exist, and the lower id represents the byte.
     let both = vocabulary
         .trie()
         .tokens(vocabulary.trie().find(b"A").unwrap());
@@ -145,7 +145,7 @@ fn bytes_are_the_decoding_in_context_llama3() {
     assert_eq!(real.vocabulary.len(), 128_256);
     assert_eq!(real.vocabulary.special_tokens().count(), 256);
     assert_eq!(real.vocabulary.trie().token_count(), 128_000);
-    // And the root.
+    // One more node for the root.
     assert_eq!(real.vocabulary.trie().len(), 274_520 + 1);
     assert_eq!(real.check_bytes_in_context(), 13);
 }
@@ -155,7 +155,7 @@ fn bytes_are_the_decoding_in_context_o200k() {
     let Some(real) = load("o200k") else { return };
     assert_eq!(real.vocabulary.trie().token_count(), 199_998);
     assert_eq!(real.vocabulary.trie().len(), 421_660 + 1);
-    // The ids are the file's, with a hole of 18 ids between.
+    // The ids are those of the file, with a hole of 18 ids.
     assert_eq!(real.vocabulary.len(), 200_019);
     assert_eq!(
         real.vocabulary.special_tokens().collect::<Vec<_>>(),

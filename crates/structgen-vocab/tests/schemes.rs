@@ -1,4 +1,4 @@
-//! Small tokenizers of every scheme that is understood, and refusals of the rest.
+//! Small tokenizers of every supported scheme, and refusals of all others.
 
 use serde_json::{Value, json};
 use structgen_vocab::{TokenId, Tokenizer, Vocabulary, VocabularyError};
@@ -67,7 +67,7 @@ fn checked(file: &Value) -> Vocabulary {
         let expected = String::from_utf8_lossy(bytes);
         assert_eq!(both, format!("{context}{expected}"), "token {id}");
     }
-    // The whole tokenizer is usable, not only its bytes.
+    // The whole tokenizer works, not only its bytes.
     Tokenizer::from_bytes(&json).unwrap();
     vocabulary
 }
@@ -88,7 +88,7 @@ fn byte_level_alone_and_in_sequences() {
     );
     by_normalizer["normalizer"] = json!({"type": "ByteLevel"});
     for mut file in [by_pre_tokenizer, by_normalizer] {
-        // An added token goes through the decoder like any other: `é` is a letter of its alphabet.
+        // An added token is decoded like any other: `é` is a letter of the byte-level alphabet.
         file["added_tokens"] = json!([
             added(6, "é", false),
             added(7, "a é", false),
@@ -136,14 +136,14 @@ fn sentencepiece_with_byte_fallback() {
 fn unigram_with_metaspace() {
     let vocabulary = checked(&unigram(&["▁foo", "<0x41>", "é"], metaspace()));
     assert_eq!(bytes(&vocabulary, 2), b" foo");
-    // No byte fallback in this decoder: the string is itself.
+    // This decoder has no byte fallback, so the string stands for itself.
     assert_eq!(bytes(&vocabulary, 3), b"<0x41>");
     assert!(vocabulary.is_special(TokenId(1)));
 }
 
 #[test]
 fn models_never_spell_special_tokens_from_untrusted_text() {
-    // Unigram models match every piece of their list, those of special tokens too.
+    // Unigram models match every piece of their list, including those of special tokens.
     let mut file = unigram(
         &["</s>", "<", "/", "s", ">", "▁", "u", "n", "k"],
         metaspace(),
@@ -164,7 +164,7 @@ fn models_never_spell_special_tokens_from_untrusted_text() {
         tokenizer.encode_prompt("</s>", false).unwrap(),
         [TokenId(2)]
     );
-    // A character that cannot be spelled is the unknown token, as the model expects.
+    // A character that cannot be spelled becomes the unknown token, as the model expects.
     assert!(tokenizer.encode("é").unwrap().contains(&TokenId(1)));
 
     // Models with `ignore_merges` look up whole words.
@@ -186,7 +186,7 @@ fn characters_without_a_token_are_an_error_where_there_is_no_unknown_token() {
     assert!(tokenizer.encode("é").is_err());
 }
 
-/// What is refused, with the pointer that the error names and a part of the message.
+/// Refused decoders, with the pointer that the error names and a part of the message.
 #[test]
 fn unknown_schemes_are_refused_by_name() {
     let plain = |decoder: Value| bpe(&["▁a"], Value::Null, decoder);

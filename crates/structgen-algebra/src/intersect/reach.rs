@@ -1,4 +1,4 @@
-//! Which states of an automaton the texts of an expression lead to.
+//! Reachability: the states of an automaton that the texts of an expression lead to.
 
 use std::collections::VecDeque;
 
@@ -9,24 +9,25 @@ use crate::dfa::Dfa;
 use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
 
-/// An expression, and the state in which its texts begin.
+/// An expression, and the state before it.
 type Key = (ExprId, u32);
 
-/// For expressions and states, the states after: the least solution, found by a work list from what was demanded.
+/// For expressions and states before them, the states after them: the least solution, computed on demand with a work
+/// list.
 pub(super) struct Reach<'g> {
     grammar: &'g Grammar,
     dfa: &'g Dfa,
     found: FxHashMap<Key, Found>,
-    /// Where characters lead from a state.
+    /// The transitions of a state by characters.
     characters: FxHashMap<u32, Vec<(u32, CharSet)>>,
     limits: &'g AlgebraLimits,
 }
 
 #[derive(Default)]
 struct Found {
-    /// The states after, sorted.
+    /// The states after the expression, sorted.
     ends: Vec<u32>,
-    /// What has to be looked at again when there are more.
+    /// What must be recomputed if more states are found.
     users: FxHashSet<Key>,
 }
 
@@ -41,19 +42,19 @@ impl<'g> Reach<'g> {
         }
     }
 
-    /// The states after an expression, sorted; nothing for what was not demanded.
+    /// The states after an expression, sorted; empty if it was not demanded.
     pub(super) fn ends(&self, id: ExprId, from: u32) -> Vec<u32> {
         let found = self.found.get(&(id, from));
         found.map(|found| found.ends.clone()).unwrap_or_default()
     }
 
-    /// Whether a text of the expression leads from a state to another.
+    /// Whether a text of the expression leads from one state to another.
     pub(super) fn leads(&self, id: ExprId, from: u32, to: u32) -> bool {
         let found = self.found.get(&(id, from));
         found.is_some_and(|found| found.ends.binary_search(&to).is_ok())
     }
 
-    /// The characters that lead from a state to another.
+    /// The characters that lead from one state to another.
     pub(super) fn characters(
         &mut self,
         from: u32,
@@ -64,7 +65,7 @@ impl<'g> Reach<'g> {
         Ok(found.map(|(_, set)| set.clone()))
     }
 
-    /// The states after an expression that begins in any of some.
+    /// The states after an expression, from any of the states in `from`.
     pub(super) fn behind(&self, id: ExprId, from: &[u32]) -> Vec<u32> {
         let mut ends: Vec<u32> = from
             .iter()
@@ -85,7 +86,7 @@ impl<'g> Reach<'g> {
         layers
     }
 
-    /// Finds the states after an expression, and after all that it is made of.
+    /// Computes the states after an expression, and those of all its parts.
     pub(super) fn demand(&mut self, id: ExprId, from: u32) -> Result<(), AlgebraError> {
         self.found.entry((id, from)).or_default();
         let mut queue = VecDeque::from([(id, from)]);
@@ -118,7 +119,7 @@ impl<'g> Reach<'g> {
         Ok(())
     }
 
-    /// The states after an expression, from what is known of its parts; what is not known is demanded.
+    /// The states after an expression, from what is known of its parts; calls `demand` for each part it reads.
     fn look(&mut self, key: Key, mut demand: impl FnMut(Key)) -> Result<Vec<u32>, AlgebraError> {
         let (id, from) = key;
         let grammar = self.grammar;
@@ -157,7 +158,7 @@ impl<'g> Reach<'g> {
                 let mut states = vec![from];
                 for times in 0..*min {
                     let next = next_of(&states, |state| of(&mut self.found, *body, state));
-                    // What stays as it is does so for ever.
+                    // From here on the states no longer change.
                     if next == states && times > 0 {
                         break;
                     }
@@ -202,7 +203,7 @@ fn next_of(states: &[u32], mut behind: impl FnMut(u32) -> Vec<u32>) -> Vec<u32> 
     next
 }
 
-/// Whether the sets have a character in common.
+/// Whether the sets have a common character.
 fn overlap(one: &CharSet, other: &CharSet) -> bool {
     let (mut one, mut other) = (
         one.ranges().iter().peekable(),

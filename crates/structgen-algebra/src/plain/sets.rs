@@ -1,4 +1,4 @@
-//! Regular sets and JSON's strings and numbers as plain expressions.
+//! Regular sets and JSON strings and numbers as plain expressions.
 
 use structgen_grammar::{CharSet, Expr, ExprId, Regular, StringContent, StringShape};
 
@@ -6,13 +6,13 @@ use super::Maker;
 use crate::AlgebraError;
 use crate::dfa::Dfa;
 
-/// How deep regular sets may nest.
+/// The maximum nesting of regular sets.
 const MAX_NESTING: u32 = 2_000;
-/// How deep the states of an automaton are written into one another, where each is entered from one place only.
+/// The maximum number of automaton states that are inlined into one another; a state is inlined if it has one entry.
 const INLINED: u32 = 12;
 
 impl Maker<'_> {
-    /// A regular set: as it is written where it is made of characters, sequences, unions and repetitions.
+    /// A regular set, keeping its structure if it consists of characters, sequences, unions and repetitions.
     pub(super) fn regular(&mut self, regular: &Regular) -> Result<ExprId, AlgebraError> {
         if looks(regular) {
             return self.leaf(&Expr::Regular(regular.clone()));
@@ -82,7 +82,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A leaf whose automaton says what it is. Lists of strings are written one by one.
+    /// A leaf, as the rules of its automaton. Lists of strings are written one by one.
     pub(super) fn leaf(&mut self, leaf: &Expr) -> Result<ExprId, AlgebraError> {
         if let Some(&known) = self.leaves.get(leaf) {
             return Ok(known);
@@ -113,9 +113,10 @@ impl Maker<'_> {
         Ok(made)
     }
 
-    /// The rules of an automaton: a state is what may follow. A state that is entered from one place is written there.
+    /// The rules of an automaton: each state becomes the expression of its continuations. A state with a single entry
+    /// is inlined.
     pub(super) fn automaton(&mut self, dfa: &Dfa, name: &str) -> Result<ExprId, AlgebraError> {
-        // The states between characters, with where characters lead; those after them come later.
+        // The transitions by characters, for states at character boundaries, which are found breadth first.
         let mut steps: Vec<Vec<(u32, CharSet)>> = vec![Vec::new(); dfa.states.len()];
         let mut entries = vec![0_u32; dfa.states.len()];
         let mut depths = vec![u32::MAX; dfa.states.len()];
@@ -149,7 +150,7 @@ impl Maker<'_> {
                 }
             }
         }
-        // A rule for every other state.
+        // A rule for every state that is not inlined.
         let mut rules = vec![None; dfa.states.len()];
         for &state in &order {
             let is_entry = state == 0 && entries[0] == 1;
@@ -159,7 +160,7 @@ impl Maker<'_> {
                 ids[state] = Some(self.builder.rule(rule));
             }
         }
-        // States that are written into others come after them.
+        // Inlined states come after the states that contain them, so build in reverse.
         for &state in order.iter().rev() {
             let mut arms = Vec::new();
             let mut again = None;
@@ -189,7 +190,7 @@ impl Maker<'_> {
     }
 }
 
-/// What the rules of a leaf are called.
+/// The base name of a leaf's rules.
 fn name_of(leaf: &Expr) -> &'static str {
     match leaf {
         Expr::String(_) => "string",
@@ -198,7 +199,7 @@ fn name_of(leaf: &Expr) -> &'static str {
     }
 }
 
-/// Whether something looks around that sees beyond this set.
+/// Whether the set contains a look-around that sees beyond it.
 fn looks(regular: &Regular) -> bool {
     let mut stack = vec![regular];
     while let Some(part) = stack.pop() {

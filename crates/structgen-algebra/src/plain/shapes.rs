@@ -1,4 +1,4 @@
-//! JSON's objects and arrays as the sequences of their parts.
+//! JSON objects and arrays as the sequences of their parts.
 
 use structgen_grammar::{
     ArrayShape, CharSet, Expr, ExprId, ObjectShape, Property, Regular, Slot, StringContent,
@@ -8,11 +8,11 @@ use structgen_grammar::{
 use super::Maker;
 use crate::AlgebraError;
 
-/// Punctuation with the whitespace that belongs to it.
+/// Punctuation, with the whitespace next to it.
 struct Marks {
     /// The opening bracket, with the whitespace after it.
     open: ExprId,
-    /// Before the closing bracket.
+    /// The whitespace before the closing bracket.
     gap: ExprId,
     close: ExprId,
     comma: ExprId,
@@ -20,7 +20,7 @@ struct Marks {
 }
 
 impl Maker<'_> {
-    /// The members in their order, without those that are left out.
+    /// The members in their order, any of which may be absent unless required.
     pub(super) fn object(&mut self, shape: &ObjectShape) -> Result<ExprId, AlgebraError> {
         let has_values = |property: &&Property| !property.value.alternatives.is_empty();
         let free = shape.properties.iter().skip(shape.ordered as usize);
@@ -40,8 +40,8 @@ impl Maker<'_> {
             return Ok(self.builder.never());
         }
         let properties: Vec<&Property> = shape.properties.iter().filter(has_values).collect();
-        // Whether the object has all of its members is known from the keys that are required, if there is no bound
-        // beside them.
+        // If the required keys alone decide whether the number of members is within bounds, members need not be
+        // counted.
         let required = properties
             .iter()
             .filter(|property| property.required)
@@ -60,8 +60,8 @@ impl Maker<'_> {
             members.push(self.sequence([key, marks.colon, value]));
         }
         let full = self.sequence([marks.gap, marks.close]);
-        // What follows a number of members out of the first properties: all that matters of the number is mostly
-        // whether there is one.
+        // The continuations after each number of members so far. Unless members are counted, it only matters whether
+        // there is one.
         let kinds = if counts { most as usize + 1 } else { 2 };
         let mut rests: Vec<ExprId> = (0..kinds)
             .map(|members| {
@@ -86,7 +86,7 @@ impl Maker<'_> {
                 let comma = (kind > 0).then_some(marks.comma);
                 let with: Vec<ExprId> = comma.into_iter().chain([members[index]]).collect();
                 let rest = if !property.required && more == kind {
-                    // With or without it, the rest is the same.
+                    // The rest is the same with or without this member.
                     let one = self.sequence(with);
                     let one = self.builder.repeat(one, 0, Some(1));
                     self.sequence([one, rests[kind]])
@@ -95,7 +95,7 @@ impl Maker<'_> {
                     let passed = (!property.required).then(|| rests[kind]);
                     self.builder.choice([taken].into_iter().chain(passed))
                 };
-                // What several places go on with is a rule.
+                // A continuation of several places becomes a rule.
                 let is_shared = index > 1 && kind > 0 && (counts || is_first_possible);
                 befores.push(if is_shared {
                     self.shared("members", rest)
@@ -109,7 +109,7 @@ impl Maker<'_> {
         Ok(self.sequence([marks.open, rests[0]]))
     }
 
-    /// The items of the prefix as far as there are any, and then the rest.
+    /// The items of the prefix, as far as present, followed by the rest.
     pub(super) fn array(&mut self, shape: &ArrayShape) -> Result<ExprId, AlgebraError> {
         if !shape.tallies.is_empty() {
             return Err(AlgebraError::Memory("counting the items of a kind"));
@@ -122,7 +122,7 @@ impl Maker<'_> {
         let max = shape.max_items.unwrap_or(u32::MAX);
         let prefix: Vec<ExprId> = shape.prefix.iter().map(|slot| self.slot(slot)).collect();
         let rest = shape.rest.as_ref().map(|slot| self.slot(slot));
-        // What follows each number of items, from the last of the prefix to the first.
+        // The continuation after each number of items, from the end of the prefix to its start.
         let behind = (prefix.len() as u32).max(1);
         let mut tail = match rest {
             Some(rest) if max > behind => {
@@ -155,7 +155,7 @@ impl Maker<'_> {
         self.builder.choice(values)
     }
 
-    /// A rule for an expression.
+    /// Wraps an expression in a rule.
     fn shared(&mut self, name: &str, body: ExprId) -> ExprId {
         let rule = self.rule(name);
         self.builder.define(rule, body);

@@ -1,4 +1,4 @@
-//! Intersections have exactly the texts that both have, and no state without an end.
+//! An intersection has exactly the common texts, and all its states are live.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn network(grammar: &Grammar) -> Option<Network> {
     Some(Network::new(Arc::new(program)).expect("within the limits"))
 }
 
-/// All texts over an alphabet up to a length that a grammar takes, in order.
+/// All texts over an alphabet, up to a length, that match a grammar, in order.
 fn texts(grammar: &Grammar, alphabet: &str, longest: usize) -> Vec<String> {
     let Some(network) = network(grammar) else {
         return Vec::new();
@@ -124,7 +124,7 @@ fn an_intersection_has_the_texts_that_both_have() {
                 expected,
                 "{text} {set:?}\n{made}"
             );
-            // The same once more through GBNF.
+            // The same after a round trip through GBNF.
             let written = to_gbnf(&made, &limits).expect("it can be written");
             assert_eq!(texts(&read(&written), "ab()é", 5), found, "{written}");
             compared += 1;

@@ -1,4 +1,4 @@
-//! What grammars with huge or ambiguous texts cost: work and memory end at their limits.
+//! Grammars with huge or ambiguous texts: work and memory stay within the limits.
 
 use structgen_algebra::{AlgebraError, AlgebraLimits, Sampler, count, difference, shortest};
 use structgen_frontend::gbnf::{GbnfOptions, parse};
@@ -26,7 +26,7 @@ fn large() -> Vec<(&'static str, Grammar)> {
     ]
 }
 
-/// What was exceeded.
+/// The exceeded limit.
 fn exceeded<T>(found: Result<T, AlgebraError>) -> Option<&'static str> {
     match found {
         Err(AlgebraError::Limit(limit)) => Some(limit.what),
@@ -58,7 +58,7 @@ fn every_operation_ends_at_a_limit() {
     }
 }
 
-/// A search that is given up leaves the text that is known.
+/// A search that is given up returns the shortest known text.
 #[test]
 fn a_shortest_text_that_is_not_proven_is_returned() {
     let grammar = parse("root ::= [a-z]{300} | [0-9]{301}", &GbnfOptions::default());
@@ -91,7 +91,7 @@ fn work_and_bytes_are_counted() {
         exceeded(count(ambiguous, &few_bytes)),
         Some("bytes of states")
     );
-    // Each number of texts is as long as the text: together they are quadratic.
+    // Each count has as many digits as the remaining text, so together they are quadratic.
     let (_, counted) = &all[3];
     let few_bytes = AlgebraLimits {
         bytes: 2 << 20,

@@ -1,4 +1,4 @@
-//! Operations on grammars against the texts that they have.
+//! Operations on grammars, compared with explicit lists of their texts.
 
 mod intersections;
 mod limits;

@@ -1,4 +1,4 @@
-//! What is written in GBNF has the texts of what it was made of.
+//! A grammar written in GBNF has the same texts as the original.
 
 use structgen_algebra::{AlgebraError, AlgebraLimits, Plain, Sampler, difference, plain, to_gbnf};
 use structgen_frontend::gbnf::{self, GbnfOptions};
@@ -19,7 +19,7 @@ fn of_schema(schema: &str, options: &SchemaOptions) -> Grammar {
     compile_str(schema, options).expect("a schema").grammar
 }
 
-/// The grammar in GBNF, read again.
+/// Writes the grammar in GBNF and parses it again.
 fn again(grammar: &Grammar) -> (Grammar, String) {
     let limits = AlgebraLimits::default();
     let Plain { grammar, .. } = plain(grammar, &limits).expect("it is plain");
@@ -106,7 +106,7 @@ fn schemas_in_all_forms_that_need_no_memory() {
         for form in [&options, &compact, &one] {
             same(schema, &of_schema(schema, form));
         }
-        // Numbers in every form, with forty digits and exponents, take too many states.
+        // Numbers in every form, with up to forty digits and exponents, have too many states.
         let grammar = of_schema(schema, &exact);
         let limits = AlgebraLimits {
             states: 3_000,
@@ -132,7 +132,7 @@ fn grammars_that_are_read_and_written() {
         let grammar = gbnf::parse(text, &GbnfOptions::default()).expect("a grammar");
         same(text, &grammar);
     }
-    // Those that nest without end are compared by their texts.
+    // Grammars that nest without bound are compared by sampling.
     let text = "root ::= root \"+\" t | t\nt ::= [0-9]+ | \"(\" root \")\"";
     let grammar = gbnf::parse(text, &GbnfOptions::default()).expect("a grammar");
     let (read, written) = again(&grammar);
@@ -149,7 +149,7 @@ fn grammars_that_are_read_and_written() {
     }
 }
 
-/// A pattern for one text.
+/// A pattern that matches one text.
 fn regex_of(text: &str) -> String {
     text.chars()
         .map(|c| format!("\\x{{{:X}}}", u32::from(c)))

@@ -1,4 +1,4 @@
-//! Arguments of a call, bound to parameters as Python does.
+//! The arguments of a call, bound to parameters as in Python.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(crate) struct CallArguments {
     pub(crate) named: Vec<(Arc<str>, Value)>,
 }
 
-/// A value for each parameter that got one.
+/// The values of the parameters; `None` for those without an argument.
 pub(crate) type Bound<const N: usize> = [Option<Value>; N];
 
 impl CallArguments {
@@ -44,7 +44,7 @@ impl CallArguments {
     }
 }
 
-/// The value of a parameter that must be given.
+/// The value of a required parameter.
 pub(crate) fn required(callee: &str, parameter: &str, value: Option<Value>) -> Result<Value> {
     match value {
         Some(value) => Ok(value),

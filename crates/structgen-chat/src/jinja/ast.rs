@@ -10,7 +10,7 @@ use super::tests_of_values::TestFn;
 pub(crate) struct Name(pub(crate) u32);
 
 impl Name {
-    /// `loop` and `caller` are names of every template.
+    /// Every template has the names `loop` and `caller`.
     pub(crate) const LOOP: Self = Self(0);
     pub(crate) const CALLER: Self = Self(1);
 }
@@ -38,7 +38,7 @@ pub(crate) enum StatementKind {
     Data(String),
     Print(Expr),
     For(Box<For>),
-    /// Conditions with their bodies, and what is taken where none holds.
+    /// Conditions with their bodies, and the body if none of them holds.
     If(Vec<(Expr, Vec<Statement>)>, Vec<Statement>),
     Set(Target, Expr),
     SetBlock(Target, Vec<FilterCall>, Vec<Statement>),
@@ -59,7 +59,7 @@ pub(crate) struct For {
     pub(crate) otherwise: Vec<Statement>,
 }
 
-/// What a value is assigned to.
+/// The target of an assignment.
 #[derive(Debug)]
 pub(crate) enum Target {
     Name(Name),
@@ -92,7 +92,8 @@ pub(crate) struct Arguments {
 pub(crate) struct Expr {
     pub(crate) kind: ExprKind,
     pub(crate) line: u32,
-    /// One more than its highest child's; bounded, so that walking and dropping it cannot exhaust the stack.
+    /// One more than that of its highest child; bounded, so that traversing and dropping the tree cannot exhaust the
+    /// stack.
     pub(crate) height: u32,
 }
 
@@ -109,7 +110,7 @@ pub(crate) enum ExprKind {
     Map(Vec<(Expr, Expr)>),
     Attribute(Box<Expr>, Name),
     Item(Box<Expr>, Box<Expr>),
-    /// Start, end and step.
+    /// The start, end and step of a slice.
     Slice(Box<Expr>, Box<[Option<Expr>; 3]>),
     Call(Box<Expr>, Arguments),
     Filter(Box<Expr>, FilterFn, Arguments),
@@ -118,12 +119,12 @@ pub(crate) enum ExprKind {
     Negative(Box<Expr>),
     Positive(Box<Expr>),
     Binary(Binary, Box<Expr>, Box<Expr>),
-    /// Pairs that must all hold: `a < b < c`.
+    /// Comparisons that must all hold: `a < b < c`.
     Compare(Box<Expr>, Vec<(Comparison, Expr)>),
     Concat(Vec<Expr>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
-    /// Condition, value, and the value otherwise.
+    /// Condition, value, and the value if the condition is false.
     Conditional(Box<Expr>, Box<Expr>, Option<Box<Expr>>),
 }
 

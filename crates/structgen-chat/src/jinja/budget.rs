@@ -1,17 +1,17 @@
-//! What a render may cost: steps, which only grow, and memory, which is freed again.
+//! Limits on a render: steps, which only increase, and memory, which is released again.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How much a chat template may do.
+/// Limits on what a chat template may do.
 ///
-/// A template comes with a model and is as little trusted as the model's other files. Every operation counts what it
-/// does: an expression is a step, and so are some dozens of bytes that are read or written.
+/// A template comes with a model and is as untrusted as the model's other files. Every operation counts its work: an
+/// expression is a step, and so are some dozens of bytes that are read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatLimits {
-    /// Steps of one render. The default takes well under a second.
+    /// The maximum number of steps of one render. The default takes well under a second.
     pub steps: u64,
-    /// Bytes that one render may hold at a time, conversation and prompt included.
+    /// The maximum memory of one render at any time in bytes, including conversation and prompt.
     pub memory: usize,
 }
 
@@ -24,14 +24,14 @@ impl Default for ChatLimits {
     }
 }
 
-/// Why a template stops.
+/// Why rendering stops.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A limit, by name and value.
+    /// A limit was exceeded: its name and value.
     Limit(&'static str, u64),
-    /// The template's own `raise_exception`.
+    /// The template called `raise_exception`.
     Raised(String),
-    /// An operation that makes no sense.
+    /// An invalid operation.
     Failed(String),
 }
 
@@ -69,22 +69,22 @@ impl Budget {
         }
     }
 
-    /// The steps of making something that is allocated.
+    /// Counts the steps of allocating something.
     pub(crate) fn spend_making(&self) -> Result<()> {
         self.spend(3)
     }
 
-    /// The steps of an operation that searches a text.
+    /// Counts the steps of searching a text.
     pub(crate) fn spend_searching(&self, bytes: usize) -> Result<()> {
         self.spend(1 + bytes as u64 / 32)
     }
 
-    /// The steps of an operation that looks at every character of a text.
+    /// Counts the steps of reading every character of a text.
     pub(crate) fn spend_reading(&self, bytes: usize) -> Result<()> {
         self.spend(1 + bytes as u64 / 8)
     }
 
-    /// Claims memory before it is allocated.
+    /// Reserves memory before it is allocated.
     pub(crate) fn hold(&self, bytes: usize) -> Result<Held> {
         let mut held = Held {
             budget: self.clone(),
@@ -95,7 +95,7 @@ impl Budget {
     }
 }
 
-/// Memory that a value holds; dropping it gives the memory back.
+/// Memory that a value uses; dropping it releases the memory.
 pub(crate) struct Held {
     budget: Budget,
     bytes: usize,

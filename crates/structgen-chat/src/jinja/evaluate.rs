@@ -140,7 +140,7 @@ impl<'t> Interpreter<'t> {
         Value::list_of(&self.budget, kind, values)
     }
 
-    /// The first of some values that is as true as `wanted`, or else the last.
+    /// The first of some values whose truth is `wanted`, or else the last.
     fn evaluate_until(&mut self, operands: &'t [Expr], wanted: bool) -> Result<Value> {
         let mut value = Value::Undefined;
         for operand in operands {
@@ -308,11 +308,11 @@ impl<'t> Interpreter<'t> {
         fail(format!("{} is undefined", self.described(expr)))
     }
 
-    /// An expression, as an error names it.
+    /// An expression as it is named in errors.
     pub(super) fn described(&self, expr: &Expr) -> String {
         let mut parts = Vec::new();
         let mut expr = expr;
-        // The end of a long path is enough.
+        // The end of a long path suffices.
         while parts.len() < 8 {
             match &expr.kind {
                 ExprKind::Name(name) => {
@@ -361,7 +361,7 @@ fn loop_attribute(state: &Rc<Loop>, name: &str) -> Value {
         "first" => Value::Bool(index == 0),
         "last" => Value::Bool(index + 1 == items.len()),
         "length" => Value::of_len(items.len()),
-        // Only recursive loops are deeper.
+        // Only recursive loops, which are not supported, are deeper.
         "depth" => Value::Int(1),
         "depth0" => Value::Int(0),
         "previtem" => item(index.checked_sub(1)),

@@ -1,4 +1,4 @@
-//! Jinja's filters. Those on lists are in `filters_of_lists`.
+//! Jinja's filters. Filters on lists are in `filters_of_lists`.
 
 use super::arguments::{Bound, CallArguments, required};
 use super::budget::{Result, fail};
@@ -65,18 +65,18 @@ const FILTERS: [(&str, FilterFn); 48] = [
     ("wordcount", wordcount),
 ];
 
-/// The filter of a name.
+/// The filter with this name.
 pub(super) fn named(name: &str) -> Option<FilterFn> {
     let found = FILTERS.iter().find(|(known, _)| *known == name);
     found.map(|(_, filter)| *filter)
 }
 
-/// A value as a string, as filters on strings see it.
+/// A value as a string, as string filters convert it.
 pub(super) fn text_of(interpreter: &Interpreter<'_>, value: &Value) -> Result<Text> {
     to_text(&interpreter.budget, value)
 }
 
-/// An optional whole number.
+/// An optional integer argument.
 pub(super) fn int_or(filter: &str, value: Option<Value>, default: i128) -> Result<i128> {
     match value {
         None => Ok(default),
@@ -108,7 +108,7 @@ fn attr(
 ) -> Result<Value> {
     let [name] = arguments.bind("attr", ["name"])?;
     match name {
-        // Never an item: `attr` is Python's getattr.
+        // Never an item: like Python's `getattr`, `attr` only returns attributes.
         Some(Value::Text(name)) if !matches!(value, Value::Map(_)) => {
             interpreter.get_attribute(&value, &name)
         }
@@ -126,7 +126,7 @@ fn case(
     let [] = arguments.bind(method, [])?;
     let text = text_of(interpreter, value)?;
     let method = match method {
-        // The filter counts other characters as the ends of words than the method does.
+        // The filter and the method disagree on which characters separate words.
         "title" => return title(&text),
         other => other,
     };
@@ -138,7 +138,7 @@ fn case(
     )
 }
 
-/// Words, which are what white space and `-([{<` part, with a capital first.
+/// Capitalises words, which are separated by white space and `-([{<`.
 fn title(text: &Text) -> Result<Value> {
     let mut titled = String::with_capacity(text.len());
     let mut starts_word = true;
@@ -300,7 +300,7 @@ fn indent(
         is_open = line.end < end;
         out.push_slice(&text, line)?;
     }
-    // A line break at the end opens one more line.
+    // A trailing line break starts one more line.
     if is_open && !text.is_empty() {
         out.push("\n", Origin::Template)?;
         if indents_blank {
@@ -369,7 +369,7 @@ fn round(_: &mut Interpreter<'_>, value: Value, arguments: CallArguments) -> Res
         {
             None | Some(Some("common")) => match &value {
                 Value::Int(_) if precision >= 0 => value,
-                // Decimals, for halves of the last place are rarely exact in binary.
+                // In decimal, since halves of the last digit are rarely exact in binary.
                 _ if precision >= 0 => {
                     let written = format!("{number:.0$}", precision as usize);
                     Value::Float(written.parse().unwrap_or(number))

@@ -13,7 +13,7 @@ use super::tests_of_values;
 use super::text::{Text, TextBuilder};
 use super::value::{List, ListKind, Value};
 
-/// The items that a filter works on.
+/// The items of a filter's input.
 fn items_of(budget: &Budget, filter: &str, value: &Value) -> Result<List> {
     let Some(items) = value.items(budget)? else {
         return fail(format!("{filter} of {}", value.kind()));
@@ -26,7 +26,7 @@ fn generator(budget: &Budget, items: Vec<Value>) -> Result<Value> {
     Value::list_of(budget, ListKind::Generator, items)
 }
 
-/// `value.a.b`, for an attribute path with dots and indexes.
+/// `value.a.b`, for an attribute path of names and indices.
 fn attribute(interpreter: &mut Interpreter<'_>, value: &Value, path: &Value) -> Result<Value> {
     let Value::Text(path) = path else {
         return interpreter.get_item(value, path);
@@ -34,7 +34,7 @@ fn attribute(interpreter: &mut Interpreter<'_>, value: &Value, path: &Value) -> 
     interpreter.budget.spend_reading(path.len())?;
     let mut found = value.clone();
     for part in path.split('.') {
-        // As `item[part]` of Jinja's environment: the item first.
+        // Like `item[part]` in Jinja's environment: items take precedence over attributes.
         let part = match part.parse::<i128>() {
             Ok(index) => Value::Int(index),
             Err(_) => Value::template(&interpreter.budget, part)?,
@@ -55,7 +55,7 @@ fn attribute_or(
     }
 }
 
-/// Without regard to case, unless that is wanted.
+/// The sort key of a value, which ignores case unless it is significant.
 fn sort_key(budget: &Budget, value: Value, is_case_sensitive: bool) -> Result<Value> {
     match value {
         Value::Text(text) if !is_case_sensitive => {
@@ -66,7 +66,7 @@ fn sort_key(budget: &Budget, value: Value, is_case_sensitive: bool) -> Result<Va
     }
 }
 
-/// Sorts by keys, which must have an order.
+/// Sorts by keys, which must be comparable.
 fn sorted(
     budget: &Budget,
     mut keyed: Vec<(Value, Value)>,
@@ -317,7 +317,7 @@ pub(super) fn list(
     }
 }
 
-/// What is done with each item: an attribute is read, or a filter applied.
+/// The filter `map`: reads an attribute of each item, or applies a filter to it.
 pub(super) fn map(
     i: &mut Interpreter<'_>,
     value: Value,
@@ -436,7 +436,7 @@ pub(super) fn rejectattr(
     chosen(i, &value, arguments, "rejectattr", true, false)
 }
 
-/// The items that pass a test, or that do not, by themselves or by an attribute.
+/// The items for which a test has the wanted result, applied to them or to one of their attributes.
 fn chosen(
     i: &mut Interpreter<'_>,
     value: &Value,

@@ -1,4 +1,4 @@
-//! The functions that every template has.
+//! The built-in functions.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use super::print::to_text;
 use super::value::{Callable, ListKind, Map, Value};
 use crate::time;
 
-/// The longest range, as in Jinja's sandbox.
+/// The maximum length of a range, as in Jinja's sandbox.
 const MAX_RANGE: i128 = 100_000;
 
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +19,11 @@ pub(crate) enum Function {
     Namespace,
     RaiseException,
     StrftimeNow,
-    /// `loop.cycle` in an iteration.
+    /// `loop.cycle`, called in this iteration.
     Cycle(usize),
 }
 
-/// The function of a name, or an undefined value.
+/// The function with this name, or an undefined value.
 pub(super) fn named(name: &str) -> Value {
     let function = match name {
         "range" => Function::Range,
@@ -118,7 +118,7 @@ fn range(interpreter: &Interpreter<'_>, arguments: CallArguments) -> Result<Valu
     Value::list_of(&interpreter.budget, ListKind::View, items)
 }
 
-/// The fields of `dict(...)` and `namespace(...)`: those of a map or of pairs, and named ones.
+/// The fields of `dict(...)` and `namespace(...)`: those of a map or of pairs, and keyword arguments.
 fn fields(interpreter: &Interpreter<'_>, callee: &str, arguments: CallArguments) -> Result<Map> {
     let budget = &interpreter.budget;
     let mut entries = Vec::new();

@@ -14,16 +14,16 @@ use super::print::print;
 use super::text::{Origin, Text, TextBuilder};
 use super::value::{Callable, List, ListKind, Loop, MacroValue, Value};
 
-/// How deep statements, expressions and macros nest while they run. The thread's stack is made for it.
+/// The maximum nesting of running statements, expressions and macros. The thread's stack is large enough for it.
 const MAX_DEPTH: u32 = 1_000;
 
 /// The state of one render.
 pub(crate) struct Interpreter<'t> {
     pub(super) template: &'t Template,
     pub(super) budget: Budget,
-    /// Variables of the outermost scope: what the caller gives, and what the template sets.
+    /// Variables of the outermost scope: those from the caller, and those that the template sets.
     root: Scope,
-    /// Scopes within, the innermost last.
+    /// Inner scopes, innermost last.
     scopes: Vec<Scope>,
     /// The attributes of each namespace.
     pub(super) namespaces: Vec<Namespace>,
@@ -43,7 +43,7 @@ pub(super) struct Namespace {
     held: Held,
 }
 
-/// What a variable takes in a scope, about.
+/// The approximate memory of a variable in a scope.
 const VARIABLE_BYTES: usize = 64;
 
 /// How a statement ends.
@@ -86,7 +86,7 @@ impl<'t> Interpreter<'t> {
         })
     }
 
-    /// Sets a variable of the outermost scope, if the template has its name.
+    /// Sets a variable of the outermost scope, if its name occurs in the template.
     pub(crate) fn set_global(&mut self, name: &str, value: Value) -> Result<()> {
         let names = &self.template.names;
         match names.iter().position(|known| **known == *name) {
@@ -95,7 +95,7 @@ impl<'t> Interpreter<'t> {
         }
     }
 
-    /// The line that ran last.
+    /// The line of the last statement.
     pub(crate) fn line(&self) -> u32 {
         self.line
     }
@@ -144,7 +144,7 @@ impl<'t> Interpreter<'t> {
         scope.set(name, value)
     }
 
-    /// Runs in a scope of its own.
+    /// Runs in a new scope.
     fn scoped<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let scope = Scope::new(&self.budget)?;
         self.scopes.push(scope);
@@ -153,7 +153,7 @@ impl<'t> Interpreter<'t> {
         result
     }
 
-    /// What some statements write.
+    /// Captures the output of some statements.
     fn captured(&mut self, run: impl FnOnce(&mut Self) -> Result<()>) -> Result<Text> {
         let inner = TextBuilder::new(&self.budget)?;
         let outer = std::mem::replace(&mut self.out, inner);
@@ -173,7 +173,7 @@ impl<'t> Interpreter<'t> {
         Ok(Flow::Next)
     }
 
-    /// Statements that no `break` leaves.
+    /// Runs statements that no `break` can leave.
     fn body(&mut self, statements: &'t [Statement]) -> Result<()> {
         self.statements(statements).map(|_| ())
     }
@@ -352,7 +352,7 @@ impl<'t> Interpreter<'t> {
         }))))
     }
 
-    /// Calls a macro: its text, with the scopes that were around its definition.
+    /// Calls a macro within the scopes around its definition; returns its output.
     pub(super) fn call_macro(
         &mut self,
         called: &MacroValue,

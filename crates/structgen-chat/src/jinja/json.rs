@@ -1,4 +1,4 @@
-//! JSON as Python's `json.dumps` writes it, which is what the models have been trained on.
+//! JSON in the format of Python's `json.dumps`, which models are trained on.
 
 use super::arguments::Bound;
 use super::budget::{Budget, Result, fail};
@@ -7,7 +7,7 @@ use super::print::{escape, float, to_text};
 use super::text::{Origin, Text, TextBuilder};
 use super::value::{ListKind, Value};
 
-/// How to write.
+/// The output format.
 struct Style {
     indent: Option<Text>,
     item_separator: Text,

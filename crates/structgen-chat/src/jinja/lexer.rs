@@ -1,8 +1,9 @@
-//! Template source to tokens, with the whitespace control of Jinja's options `trim_blocks` and `lstrip_blocks`.
+//! Splits template source into tokens, with the whitespace control of Jinja's options `trim_blocks` and
+//! `lstrip_blocks`.
 
 use std::borrow::Cow;
 
-/// A token and the line it begins in, from one.
+/// A token and the line in which it begins, from 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -24,13 +25,13 @@ pub(super) enum TokenKind {
     Operator(&'static str),
 }
 
-/// What is wrong, and the line.
+/// A syntax error and its line.
 pub(super) struct SyntaxError {
     pub(super) line: u32,
     pub(super) reason: String,
 }
 
-/// Longer ones first.
+/// Longer operators come first.
 const OPERATORS: [&str; 27] = [
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}",
     ">", "<", "=", ".", ":", "|", ",", ";", "!",
@@ -48,7 +49,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, SyntaxError> {
     Ok(lexer.tokens)
 }
 
-/// With `\n` for every line break, and without one at the end.
+/// The source with `\n` for every line break, and without one at the end.
 fn normalized(source: &str) -> Cow<'_, str> {
     let mut source = match source.contains('\r') {
         true => Cow::Owned(source.replace("\r\n", "\n").replace('\r', "\n")),
@@ -139,7 +140,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// The text before a tag, without the whitespace that the tag takes away.
+    /// The text before a tag, without the whitespace that the tag removes.
     fn before_tag(&self, text: &'s str, sign: Option<char>, is_block: bool) -> &'s str {
         if sign == Some('-') {
             return text.trim_end();
@@ -166,8 +167,8 @@ impl<'s> Lexer<'s> {
         Ok(())
     }
 
-    /// Skips the two characters that end a block or comment, and the whitespace that the sign before them or, without
-    /// one, `trim_blocks` takes away.
+    /// Skips the two characters that end a block or comment. Also skips the whitespace that the sign before them
+    /// removes, or `trim_blocks` if there is no sign.
     fn end_tag(&mut self, length: usize, sign: Option<char>) {
         self.advance(length);
         match sign {
@@ -178,7 +179,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// The length of `{% raw %}`, if that is what comes.
+    /// The length of `{% raw %}`, if that comes next.
     fn raw_begin(&self) -> Option<usize> {
         let rest = self.rest()[2..].trim_start_matches(['-', '+']).trim_start();
         let rest = rest.strip_prefix("raw")?.trim_start();
@@ -233,7 +234,7 @@ impl<'s> Lexer<'s> {
             if open == 0 {
                 let found = rest.strip_prefix(['-', '+']).unwrap_or(rest);
                 let has_sign = found.len() < rest.len();
-                // `+}}` is not a tag's end.
+                // `+}}` does not end a tag.
                 if found.starts_with(end) && !(has_sign && rest.starts_with('+') && end == "}}") {
                     self.push(ends);
                     let sign = has_sign.then(|| rest.as_bytes()[0] as char);

@@ -1,4 +1,4 @@
-//! Methods of strings, lists and maps, as Python has them. None of them changes its value.
+//! Methods of strings, lists and maps, as in Python, except those that modify their value.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ const OF_TEXTS: [&str; 36] = [
 ];
 const OF_LISTS: [&str; 2] = ["count", "index"];
 const OF_MAPS: [&str; 5] = ["copy", "get", "items", "keys", "values"];
-/// What Python's lists and dictionaries have too, and a template may not call.
+/// Methods of Python's lists and dictionaries that modify them, which templates may not call.
 const CHANGING: [&str; 12] = [
     "append",
     "clear",
@@ -76,7 +76,7 @@ pub(super) fn has(value: &Value, name: &str) -> bool {
     }
 }
 
-/// The method of maps that a name is, which hides a field of that name.
+/// The method of maps with this name, which hides a field of the same name.
 pub(super) fn of_map(name: &str) -> Option<&'static str> {
     let changing = [
         "clear",
@@ -151,7 +151,7 @@ fn of_entries(budget: &Budget, map: &Map, name: &str, arguments: CallArguments) 
     Value::list_of(budget, ListKind::View, items)
 }
 
-/// What Python counts as white space.
+/// Whether Python counts the character as white space.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
@@ -344,7 +344,7 @@ fn strip(text: &Text, name: &str, arguments: CallArguments) -> Result<Value> {
         None | Some(Value::None) => None,
         some => Some(text_argument(name, some)?),
     };
-    // Each character is looked for among them.
+    // Each character is searched for in the set.
     let each = characters
         .as_ref()
         .map_or(1, |characters| 1 + characters.len() as u64 / 64);
@@ -473,7 +473,7 @@ fn affixed(budget: &Budget, text: &Text, name: &str, arguments: CallArguments) -
     }
 }
 
-/// With the first `count` occurrences of a text replaced; all of them if it is negative.
+/// The text with the first `count` occurrences of a text replaced, or all of them if `count` is negative.
 pub(super) fn replaced(
     budget: &Budget,
     text: &Text,
@@ -498,7 +498,7 @@ pub(super) fn replaced(
     Ok(out.finish())
 }
 
-/// The lines of a text without their ends, and where their ends are over.
+/// The lines of a text: their ranges without line ends, and the offset after their line ends.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -520,7 +520,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> {
     })
 }
 
-/// What Python's `splitlines` ends a line at.
+/// Whether Python's `splitlines` ends a line at the character.
 fn is_line_end(c: char) -> bool {
     matches!(
         c,

@@ -1,5 +1,5 @@
-//! Jinja, as chat templates use it, with two things that other engines lack: every operation is counted against a
-//! budget, and every string knows which of its bytes the template wrote.
+//! An implementation of Jinja for chat templates, with two features that other engines lack: every operation counts
+//! against a budget, and every string tracks which of its bytes come from the template.
 //!
 //! ```text
 //! source -> lexer -> tokens -> parser -> Template -> Interpreter -> text with origins

@@ -1,4 +1,4 @@
-//! Operators on values, and the parts of lists and strings.
+//! Operators on values, and indexing and slicing of lists and strings.
 
 use super::ast::Binary;
 use super::budget::{Budget, Result, fail};
@@ -32,7 +32,7 @@ pub(super) fn binary(budget: &Budget, operator: Binary, a: &Value, b: &Value) ->
             if count.as_int().is_some() =>
         {
             let count = count.as_int().unwrap_or(0).clamp(0, 1 << 32) as usize;
-            // Claimed before the references are listed.
+            // Reserved before the list of references is allocated.
             let total = count.saturating_mul(list.items().len());
             let _held = budget.hold(total.saturating_mul(size_of::<Value>()))?;
             let count = if list.items().is_empty() { 0 } else { count };
@@ -70,7 +70,7 @@ pub(super) fn repeated(text: &Text, count: i128, budget: &Budget) -> Result<Text
     Ok(out.finish())
 }
 
-/// As many spaces.
+/// A number of spaces.
 pub(super) fn spaces(budget: &Budget, count: i128) -> Result<Text> {
     repeated(&Text::new(budget, " ", Origin::Template)?, count, budget)
 }
@@ -129,7 +129,7 @@ fn numbers(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
     }))
 }
 
-/// Division that rounds down; none where it overflows. The divisor is not 0.
+/// Division that rounds down; `None` on overflow. The divisor must not be 0.
 fn floor_divided(x: i128, y: i128) -> Option<i128> {
     let quotient = x.checked_div(y)?;
     match x % y != 0 && (x < 0) != (y < 0) {
@@ -173,7 +173,7 @@ pub(super) fn contains(budget: &Budget, container: &Value, item: &Value) -> Resu
     }
 }
 
-/// The place of an index, which counts from the end if it is negative.
+/// The position of an index, which counts from the end if negative.
 pub(super) fn place(index: i128, length: usize) -> Option<usize> {
     let index = if index < 0 {
         index + length as i128
@@ -240,7 +240,7 @@ pub(super) fn slice(budget: &Budget, value: &Value, bounds: &[Option<Value>; 3])
     }
 }
 
-/// The places of a slice, in its order.
+/// The positions in a slice, in order.
 fn places(budget: &Budget, bounds: [Option<i128>; 3], length: usize) -> Result<Vec<usize>> {
     let [start, end, step] = bounds;
     let step = step.unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Tokens to a syntax tree: tags and what is between them. Expressions are in `parser_expressions`.
+//! Parses tokens into a syntax tree: tags and the text between them. Expressions are in `parser_expressions`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use super::ast::{
 use super::lexer::{SyntaxError, Token, TokenKind, tokens};
 use crate::ChatError;
 
-/// The longest template that is read. The longest ones in use have a tenth of that.
+/// The maximum length of a template. The longest ones in use have a tenth of that.
 const MAX_SOURCE: usize = 256 << 10;
-/// How deep blocks and expressions nest.
+/// The maximum nesting of blocks and expressions.
 pub(super) const MAX_NESTING: u32 = 200;
 
 pub(crate) fn parse(source: &str) -> Result<Template, ChatError> {
@@ -75,7 +75,7 @@ pub(super) struct Parser {
     macros: Vec<Macro>,
     known_names: HashMap<Arc<str>, Name>,
     nesting: u32,
-    /// Loops around the statement, within the same macro.
+    /// The number of loops around the statement, within the same macro.
     loops: usize,
 }
 
@@ -150,7 +150,7 @@ impl Parser {
         found
     }
 
-    /// The name that comes, as it is written.
+    /// The next name, as written.
     pub(super) fn word(&mut self) -> Parsed<String> {
         match self.peek() {
             Some(TokenKind::Name(name)) => {
@@ -194,7 +194,8 @@ impl Parser {
         }
     }
 
-    /// Statements up to one of the words in `ends`, which is returned; none of them is the end of the template.
+    /// Parses statements up to one of the words in `ends`, which is returned; if `ends` is empty, up to the end of the
+    /// template.
     fn body(&mut self, ends: &[&'static str]) -> Parsed<(Vec<Statement>, &'static str)> {
         self.nested(|parser| parser.statements(ends))
     }
@@ -299,7 +300,7 @@ impl Parser {
                 }
                 StatementKind::FilterBlock(filters, self.block("endfilter")?)
             }
-            // Marks the model's words for training, and is otherwise its content.
+            // Marks the model's words for training; otherwise it is equal to its content.
             "generation" => {
                 let line = self.line();
                 let body = self.block("endgeneration")?;
@@ -389,7 +390,7 @@ impl Parser {
         Ok(StatementKind::SetBlock(target, filters, body))
     }
 
-    /// One target, or several with commas.
+    /// One target, or several separated by commas.
     fn target(&mut self, allows_attributes: bool) -> Parsed<Target> {
         let first = self.single_target(allows_attributes)?;
         if !self.is_operator(",") {

@@ -11,12 +11,12 @@ impl Parser {
         self.nested(Self::conditional)
     }
 
-    /// An expression, or several with commas, which are a tuple.
+    /// An expression, or several separated by commas, which form a tuple.
     pub(super) fn expression_or_tuple(&mut self) -> Parsed<Expr> {
         self.tuple_of(Self::expression)
     }
 
-    /// As [`expression_or_tuple`](Self::expression_or_tuple), where an `if` that follows is not part of it.
+    /// Like [`expression_or_tuple`](Self::expression_or_tuple), but an `if` that follows is not part of it.
     pub(super) fn tuple_without_condition(&mut self) -> Parsed<Expr> {
         self.tuple_of(|parser| parser.nested(Self::or))
     }
@@ -192,7 +192,7 @@ impl Parser {
         if with_filters {
             value = self.filters_and_tests(value)?;
         }
-        // Only the operand on the right may have a sign of its own.
+        // Only the right operand may have a sign of its own.
         if self.eat_operator("**") {
             let exponent = self.nested(|parser| parser.unary(true))?;
             let kind = ExprKind::Binary(Binary::Power, Box::new(value), Box::new(exponent));
@@ -251,7 +251,7 @@ impl Parser {
         self.expr_of(kind, line)
     }
 
-    /// Items with commas up to a closing bracket.
+    /// Items separated by commas, up to a closing bracket.
     fn listed<T>(&mut self, end: &str, item: impl Fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
         while !self.eat_operator(end) {

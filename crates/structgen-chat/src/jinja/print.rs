@@ -1,4 +1,4 @@
-//! Values as Python's `str` and `repr` write them.
+//! Values in the format of Python's `str` and `repr`.
 
 use super::budget::{Budget, Result, fail};
 use super::text::{Origin, Text, TextBuilder};
@@ -71,7 +71,7 @@ pub(crate) fn repr(budget: &Budget, out: &mut TextBuilder, value: &Value) -> Res
     }
 }
 
-/// A float as Python writes it: the shortest digits, with an exponent from 1e16 up and below 1e-4.
+/// A float in Python's format: the shortest digits, with an exponent from 1e16 up and below 1e-4.
 pub(crate) fn float(number: f64) -> String {
     if number.is_nan() {
         return "nan".into();
@@ -113,8 +113,8 @@ fn quote(out: &mut TextBuilder, text: &Text) -> Result<()> {
     out.push(&quote_text, Origin::Template)
 }
 
-/// Appends a text, with the characters replaced for which `escaped` returns something. An escape has the origin of its
-/// character.
+/// Appends a text, replacing the characters for which `escaped` returns a replacement. A replacement has the origin of
+/// its character.
 pub(crate) fn escape(
     out: &mut TextBuilder,
     text: &Text,
@@ -132,7 +132,7 @@ pub(crate) fn escape(
     out.push_slice(text, copied..text.len())
 }
 
-/// What Python's `str.isprintable` says, but for unassigned characters.
+/// Python's `str.isprintable`, except for unassigned characters.
 fn is_printable(c: char) -> bool {
     let is_format = matches!(
         c,

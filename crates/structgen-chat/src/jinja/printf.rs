@@ -1,4 +1,4 @@
-//! Python's two ways to format: `'%s' % x` and `'{}'.format(x)`.
+//! Python's two kinds of formatting: `'%s' % x` and `'{}'.format(x)`.
 
 use super::arguments::CallArguments;
 use super::budget::{Budget, Result, fail};
@@ -17,7 +17,7 @@ struct Directive {
     precision: Option<usize>,
 }
 
-/// The most digits after the point.
+/// The maximum number of digits after the decimal point.
 const MAX_PRECISION: usize = 100;
 
 /// `format % arguments`, with the directives `%s`, `%r`, `%d`, `%i`, `%u`, `%f`, `%x` and `%%`.
@@ -156,7 +156,8 @@ impl Directive {
     }
 }
 
-/// `format.format(...)`, with fields such as `{}`, `{0}` and `{name}`. Of format specifications, `d` and such as `.2f` are known.
+/// `format.format(...)`, with fields such as `{}`, `{0}` and `{name}`. The supported format specifications are `d` and
+/// those like `.2f`.
 pub(super) fn str_format(
     budget: &Budget,
     format: &Text,

@@ -106,7 +106,7 @@ const TESTS: [(&str, TestFn); 38] = [
     }),
 ];
 
-/// The test of a name.
+/// The test with this name.
 pub(super) fn named(name: &str) -> Option<TestFn> {
     let found = TESTS.iter().find(|(known, _)| *known == name);
     found.map(|(_, test)| *test)

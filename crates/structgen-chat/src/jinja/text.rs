@@ -1,26 +1,26 @@
-//! Strings that know which of their bytes the template wrote.
+//! Strings that track which of their bytes come from the template.
 
 use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 use super::budget::{Budget, Held, Result};
 
-/// Where bytes of a text are from.
+/// The origin of bytes in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The template, or the names of special tokens that come with it.
+    /// The template, or the names of the special tokens.
     Template,
     /// The conversation and other variables.
     Data,
 }
 
-/// A shared string with the origin of its bytes.
+/// A shared string with the origins of its bytes.
 #[derive(Clone)]
 pub(crate) struct Text(Rc<Inner>);
 
 struct Inner {
     text: String,
-    /// Ranges of bytes from the template: in order, none of them empty, no two of them adjacent.
+    /// Ranges of bytes from the template: in order, not empty, and not adjacent.
     template: Vec<Range<usize>>,
     held: Held,
 }
@@ -32,14 +32,14 @@ impl Text {
         Ok(builder.finish())
     }
 
-    /// A text whose bytes all have the origin that the whole of `source` has; data, where that is mixed.
+    /// A text with the origin of `source` for all its bytes; data if `source` is mixed.
     pub(crate) fn like(source: &Text, text: &str) -> Result<Self> {
         let budget = source.budget();
         budget.spend_reading(text.len())?;
         Self::new(budget, text, source.origin())
     }
 
-    /// The template's only if all bytes are.
+    /// The origin of the whole text: the template only if all bytes come from it.
     pub(crate) fn origin(&self) -> Origin {
         match self.0.template.as_slice() {
             [range] if range.len() == self.0.text.len() => Origin::Template,
@@ -71,7 +71,7 @@ impl Text {
         Ok(builder.finish())
     }
 
-    /// The slice that `part`, a part of this very string, is.
+    /// The slice at `part`, which must be a subslice of this string.
     pub(crate) fn part(&self, part: &str) -> Result<Self> {
         let start = part.as_ptr() as usize - self.0.text.as_ptr() as usize;
         self.slice(start..start + part.len())
@@ -93,7 +93,7 @@ pub(crate) struct TextBuilder {
     held: Held,
 }
 
-/// What a text takes beside its bytes.
+/// The memory of a text in addition to its bytes.
 const TEXT_OVERHEAD: usize = 128;
 
 impl TextBuilder {
@@ -135,7 +135,7 @@ impl TextBuilder {
         Ok(())
     }
 
-    /// Counts bytes that are about to be copied.
+    /// Counts bytes before they are copied.
     fn claim(&mut self, bytes: usize) -> Result<()> {
         self.held.budget().spend(1 + bytes as u64 / 64)?;
         self.held.grow(bytes)
@@ -168,7 +168,7 @@ impl TextBuilder {
         self.held.budget()
     }
 
-    /// What was written, without its memory counted on.
+    /// The text and its ranges; their memory is no longer counted.
     pub(crate) fn into_parts(self) -> (String, Vec<Range<usize>>) {
         (self.text, self.template)
     }

@@ -1,4 +1,4 @@
-//! Values of a template, which behave as Python's.
+//! The values of a template, which behave like Python's.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::text::{Origin, Text};
 /// The fields of a JSON object.
 type Fields = serde_json::Map<String, Json>;
 
-/// How deep lists and maps nest in each other.
+/// The maximum nesting of lists and maps.
 const MAX_DEPTH: u32 = 200;
 
 #[derive(Clone)]
@@ -26,20 +26,20 @@ pub(crate) enum Value {
     Text(Text),
     List(List),
     Map(Map),
-    /// The only mutable value, by its number: it may hold itself.
+    /// The only mutable value, stored by number, since it may contain itself.
     Namespace(usize),
     Loop(Rc<Loop>),
     Callable(Rc<Callable>),
 }
 
-/// The kinds of Python's sequences that templates can tell apart.
+/// The kinds of Python sequences that templates can distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListKind {
     List,
     Tuple,
     /// A range, or a view of a map's keys, values or items.
     View,
-    /// A generator, as filters such as `map` return: true even if it is empty, and without a length.
+    /// A generator, as filters such as `map` return: true even if empty, and without a length.
     Generator,
 }
 
@@ -62,7 +62,7 @@ struct MapInner {
     _held: Held,
 }
 
-/// What `loop` is in the body of a loop.
+/// The value of `loop` in the body of a loop.
 pub(crate) struct Loop {
     pub(crate) items: List,
     pub(crate) index: usize,
@@ -71,11 +71,11 @@ pub(crate) struct Loop {
 pub(crate) enum Callable {
     Function(Function),
     Macro(MacroValue),
-    /// A method of a map that was not called.
+    /// A method of a map, not called yet.
     Method(Value, &'static str),
 }
 
-/// A macro and the variables around it, but for those of the template's outermost scope.
+/// A macro and the variables around it, except those of the outermost scope.
 pub(crate) struct MacroValue {
     pub(crate) definition: MacroId,
     pub(crate) captured: Vec<(Name, Value)>,
@@ -105,7 +105,7 @@ impl List {
 }
 
 impl Map {
-    /// Of two entries with one key, the last counts, in the place of the first.
+    /// Of two entries with the same key, the last value is used, at the position of the first.
     pub(crate) fn new(budget: &Budget, entries: Vec<(Value, Value)>) -> Result<Self> {
         let mut unique: Vec<(Value, Value)> = Vec::with_capacity(entries.len());
         for (key, value) in entries {
@@ -120,7 +120,7 @@ impl Map {
         Self::of_unique(budget, unique)
     }
 
-    /// A map of entries whose keys are known to differ.
+    /// A map of entries whose keys are known to be distinct.
     fn of_unique(budget: &Budget, entries: Vec<(Value, Value)>) -> Result<Self> {
         budget.spend(1 + entries.len() as u64 / 8)?;
         let depth = checked_depth(entries.iter().flat_map(|(key, value)| [key, value]))?;
@@ -159,7 +159,7 @@ fn position(budget: &Budget, entries: &[(Value, Value)], key: &Value) -> Result<
     Ok(None)
 }
 
-/// One more than the deepest of some values.
+/// One more than the maximum depth of some values.
 fn checked_depth<'v>(values: impl Iterator<Item = &'v Value>) -> Result<u32> {
     let depth = 1 + values.map(Value::depth).max().unwrap_or(0);
     match depth <= MAX_DEPTH {
@@ -204,7 +204,8 @@ impl Value {
 
     /// A message of the conversation.
     ///
-    /// A role that is a plain word counts as the template's text: `'<|' + message.role + '|>'` is the name of a token.
+    /// A role that is a single word counts as the template's text, since `'<|' + message.role + '|>'` is the name of a
+    /// token.
     pub(crate) fn of_message(budget: &Budget, fields: &Fields) -> Result<Self> {
         let is_word = |text: &str| {
             text.bytes()
@@ -251,7 +252,7 @@ impl Value {
         Self::Int(len as i128)
     }
 
-    /// What it is, as errors say it.
+    /// The type of the value, for errors.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Undefined => "an undefined value",
@@ -313,7 +314,7 @@ impl Value {
         }
     }
 
-    /// A bool, int or float as a whole number.
+    /// A bool, int or float as an integer.
     pub(crate) fn as_int(&self) -> Option<i128> {
         match self {
             Self::Bool(value) => Some(i128::from(*value)),
@@ -336,7 +337,7 @@ impl Value {
         }
     }
 
-    /// The items of something that can be iterated over; none for what cannot.
+    /// The items of an iterable value; `None` if it cannot be iterated over.
     pub(crate) fn items(&self, budget: &Budget) -> Result<Option<List>> {
         let items = match self {
             Self::Undefined => Vec::new(),
@@ -405,7 +406,7 @@ impl Value {
         })
     }
 
-    /// The order of two values; an error for what Python does not order.
+    /// The order of two values; an error if Python does not compare them.
     pub(crate) fn order(&self, budget: &Budget, other: &Self) -> Result<Option<Ordering>> {
         budget.spend(2)?;
         if let (Self::Text(a), Self::Text(b)) = (self, other) {

@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
 struct EbnfParser<'t>(Scanner<'t>);
 
 impl EbnfParser<'_> {
-    /// White space, comments, and the constraints that a specification notes beside its rules.
+    /// White space, comments, and the constraints that a specification notes next to its rules.
     fn space(&mut self) -> Result<(), ConvertError> {
         loop {
             self.0.take(char::is_whitespace);

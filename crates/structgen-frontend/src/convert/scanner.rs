@@ -13,7 +13,7 @@ pub(super) fn error_at(text: &str, at: usize, message: impl Into<String>) -> Con
     }
 }
 
-/// The maximal nesting of groups, which are parsed recursively.
+/// The maximum nesting of groups, which are parsed recursively.
 pub(super) const MAX_NESTING: u32 = 200;
 
 #[derive(Clone)]

@@ -92,7 +92,7 @@ pub enum GbnfErrorKind {
         /// Why.
         error: Box<SchemaError>,
     },
-    /// A file cannot be had.
+    /// A file cannot be used.
     #[error(transparent)]
     File(Box<GbnfFileError>),
     /// An operand is not a regular set.
@@ -113,7 +113,7 @@ pub enum GbnfErrorKind {
     },
 }
 
-/// The maximal number of code points shown on either side of the caret.
+/// The maximum number of code points shown on either side of the caret.
 const CONTEXT: usize = 60;
 
 impl GbnfError {

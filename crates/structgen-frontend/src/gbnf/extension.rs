@@ -47,9 +47,9 @@ impl Operation {
     }
 }
 
-/// The maximal number of nodes of an operator's set, counting shared ones every time they occur.
+/// The maximum number of nodes of an operator's set, counting shared ones every time they occur.
 const MAX_SIZE: usize = 100_000;
-/// The maximal depth of such a set, which some functions traverse recursively.
+/// The maximum depth of such a set, which some functions traverse recursively.
 const MAX_DEPTH: usize = 400;
 
 /// The body of an operator's rule until its operands are known. Nothing else in GBNF equals it, since literals are not

@@ -54,7 +54,7 @@ impl GbnfFiles {
         self
     }
 
-    /// Sets the maximal total size in bytes of a grammar's files.
+    /// Sets the maximum total size in bytes of a grammar's files.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;

@@ -10,7 +10,7 @@ use super::parser::{Expected, GbnfParser};
 use super::syntax::Rule;
 use super::{GbnfError, GbnfErrorKind};
 
-/// The maximal depth of an expression before it becomes a rule of its own.
+/// The maximum depth of an expression before it becomes a rule of its own.
 const MAX_HEIGHT: u32 = 64;
 
 /// A group that is open, or the whole rule.

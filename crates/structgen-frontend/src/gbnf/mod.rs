@@ -65,7 +65,7 @@ pub struct GbnfOptions {
     pub root: String,
     /// Whether only llama.cpp's notation is accepted. Every grammar of that notation means the same without this.
     pub strict: bool,
-    /// The maximal nesting of parentheses, which costs memory but no call stack.
+    /// The maximum nesting of parentheses, which costs memory but no call stack.
     pub max_nesting: u32,
     /// How JSON Schemas in it are compiled. The limits are for all of them together.
     pub schema: SchemaOptions,

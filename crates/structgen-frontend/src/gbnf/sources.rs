@@ -28,7 +28,7 @@ pub(super) struct Import {
     pub(super) source: usize,
 }
 
-/// The maximal length of a chain of imports.
+/// The maximum length of a chain of imports.
 const MAX_DEPTH: usize = 64;
 
 /// The text, followed by all that it imports, each once.

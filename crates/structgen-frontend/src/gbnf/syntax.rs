@@ -53,7 +53,7 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
     if position == text.len()
         && let Some(what) = unclosed(text, positives)
     {
-        // What is missing may belong anywhere up to the end of the text; where it began is known.
+        // The missing part may belong anywhere up to the end of the text; only the start of the token is known.
         let kind = GbnfErrorKind::Syntax(what.to_owned());
         return Some(GbnfError::at(text, start, kind).with_hint(over_lines));
     }
@@ -62,7 +62,7 @@ pub(super) fn broken_token(text: &str, start: usize) -> Option<GbnfError> {
     Some(GbnfError::at(text, position, kind).with_hint(hint))
 }
 
-/// What is open at the end of the text, if that is a literal or a class.
+/// The literal or class that is still open at the end of the text, if any.
 fn unclosed(text: &str, positives: &[Rule]) -> Option<&'static str> {
     let wants = |wanted: Rule| positives.contains(&wanted);
     if text.ends_with('\\') {
@@ -76,8 +76,8 @@ fn unclosed(text: &str, positives: &[Rule]) -> Option<&'static str> {
     }
 }
 
-/// A suggestion about a literal or class in the rule of the position that goes on over several lines. These may, but
-/// one that is not closed ends where the next begins, and what follows makes no sense.
+/// A hint about a literal or class in the same rule that spans several lines. Multi-line tokens are valid, but an
+/// unclosed one ends where the next one begins, and what follows makes no sense.
 pub(super) fn token_over_lines(text: &str, position: usize) -> Option<String> {
     let (tokens, _) = tokens(text).ok()?;
     let mut first = None;

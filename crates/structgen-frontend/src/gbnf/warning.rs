@@ -1,4 +1,4 @@
-//! Warnings: what is valid in a grammar and yet probably a mistake.
+//! Warnings about valid grammars that probably contain a mistake.
 
 use structgen_grammar::passes::{productive, reachable};
 
@@ -34,7 +34,7 @@ pub enum GbnfWarningKind {
     /// [`SchemaOptions::lenient`](crate::json_schema::SchemaOptions::lenient) is set: the output need not be valid.
     #[error("the schema's assertion at {0} is not supported, and was dropped")]
     Dropped(String),
-    /// A JSON Schema most likely says something else than it means.
+    /// A JSON Schema most likely does not mean what it states.
     #[error("in the schema: {0}")]
     Schema(SchemaWarning),
 }

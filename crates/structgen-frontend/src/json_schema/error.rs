@@ -30,7 +30,7 @@ pub enum SchemaError {
     InvalidKeyword {
         /// The keyword.
         keyword: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
         /// What it must be.
         expected: String,
@@ -42,7 +42,7 @@ pub enum SchemaError {
     UnknownDialect {
         /// The value of `$schema`.
         uri: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
     },
     /// The metaschema that `$schema` names requires an unknown vocabulary.
@@ -60,7 +60,7 @@ pub enum SchemaError {
     UnresolvedReference {
         /// The reference, as written.
         reference: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
         /// What was not found.
         reason: String,
@@ -76,7 +76,7 @@ pub enum SchemaError {
     Unsupported {
         /// The keyword.
         keyword: String,
-        /// Where it stands.
+        /// Where it occurs.
         pointer: String,
         /// What is not supported.
         reason: String,
@@ -91,8 +91,8 @@ pub enum SchemaError {
         /// Probable mistakes in the schema, which may be the reason.
         warnings: Vec<SchemaWarning>,
     },
-    /// The schema has probable mistakes, and [`SchemaOptions::strict`](super::SchemaOptions::strict) is set; or it cannot
-    /// be a schema at all, because it is a document with a schema in it.
+    /// The schema has probable mistakes, and [`SchemaOptions::strict`](super::SchemaOptions::strict) is set; or it is
+    /// not a schema at all but a document that contains one.
     #[error("{}", list("", .0))]
     Mistaken(Vec<SchemaWarning>),
     /// The schema exceeds a limit.

@@ -1,4 +1,4 @@
-//! A value judged by a schema, keyword by keyword.
+//! Validates a value against a schema, keyword by keyword.
 
 use super::pipeline::with_program;
 use super::s1_json::{Json, embedded};
@@ -6,8 +6,8 @@ use super::s3_canonical::Canonicalizer;
 use super::s5_report::violations;
 use super::{SchemaError, SchemaOptions, Violation, ViolationError};
 
-/// The keywords that a value breaks, in the order of the schema; empty for a valid value. At most a hundred are
-/// reported.
+/// Returns the keywords that a value violates, in the order of the schema; empty for a valid value. At most a hundred
+/// are reported.
 ///
 /// The schema is at the JSON Pointer `pointer` of the document; an empty pointer is the whole document. How the value
 /// is written (whitespace, order of keys, forms of numbers) makes no difference.

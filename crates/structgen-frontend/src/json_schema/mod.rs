@@ -6,12 +6,13 @@
 //! 1. `s1_json`: the schema as JSON with exact numbers;
 //! 2. `s2_parse`: typed schemas and what their references lead to; `keywords` has the table of all keywords, and a file
 //!    for what each of them asserts;
-//! 3. `s3_canonical`: a union of typed sets per node, with negations, conjunctions and alternatives worked out, and
+//! 3. `s3_canonical`: a union of typed sets per node, with negations, conjunctions and alternatives resolved, and
 //!    proofs that a node is empty;
 //! 4. `s4_lower`: the grammar;
 //! 5. `s5_report`: what became of each keyword, or which keywords contradict one another.
 //!
-//! `pipeline` runs them; `instance` judges a value instead of compiling. Below all stages are the public types of options, reports and errors, and the formats.
+//! `pipeline` runs them; `instance` validates a value instead of compiling. Below all stages are the public types of
+//! options, reports and errors, and the formats.
 //!
 //! Nothing is dropped silently: what is not compiled is an error that names the keyword and its JSON Pointer. With
 //! [`SchemaOptions::lenient`] it is dropped instead, and listed in the [`CompileReport`].

@@ -47,7 +47,7 @@ impl Draft {
     }
 }
 
-/// What the grammar is for, which decides the part of the schema's language that is kept.
+/// What the grammar is for, which determines the part of the schema's language that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
     /// Every text that a validator accepts, within limits.
@@ -98,10 +98,11 @@ pub enum FormatMode {
 /// Where the strings and numbers of an output come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Source {
-    /// The model writes what it likes.
+    /// Unrestricted: the model chooses them.
     #[default]
     Model,
-    /// They are in the input, once the constraint is bound to one. Strings of an `enum` or `const` are not concerned.
+    /// They occur in the input, once the constraint is bound to one. This does not concern strings of an `enum` or
+    /// `const`.
     Input,
 }
 
@@ -119,12 +120,12 @@ impl Source {
 /// Limits on the work and memory for a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SchemaLimits {
-    /// The maximal nesting of the schema as JSON, at most 512. A schema read from text nests at most 127 deep, which is
+    /// The maximum nesting of the schema as JSON, at most 512. A schema read from text nests at most 127 deep, which is
     /// serde_json's limit.
     pub max_depth: usize,
-    /// The maximal number of JSON values in the schema and the documents that it uses.
+    /// The maximum number of JSON values in the schema and the documents that it uses.
     pub max_values: u64,
-    /// The maximal number of steps of the compilation. A step looks at one keyword, property or value.
+    /// The maximum number of steps of the compilation. A step looks at one keyword, property or value.
     pub max_steps: u64,
 }
 
@@ -161,7 +162,7 @@ pub struct IntegerKeys {
 }
 
 impl IntegerKeys {
-    /// From those of 64-bit integers to those that every type holds, including `NonZeroI8`.
+    /// From the keys of 64-bit integers to those that fit into every type, including `NonZeroI8`.
     pub const WIDEST_FIRST: [Self; 8] = [
         Self::of(64, false),
         Self::of(32, false),
@@ -181,7 +182,8 @@ impl IntegerKeys {
         }
     }
 
-    /// The smallest and the largest of these, and zero if it is among them: a type that accepts them accepts all.
+    /// Restricts the keys to the smallest, the largest and, if it is included, zero: a type that accepts these accepts
+    /// all.
     #[must_use]
     pub fn only_bounds(mut self) -> Self {
         self.only_bounds = true;
@@ -207,8 +209,8 @@ impl IntegerKeys {
 }
 
 impl Default for IntegerKeys {
-    /// The integers that a key of every type holds: those of 8 bits, and where the type is not unsigned, the positive
-    /// ones.
+    /// The integers that fit into the key of every type: those of 8 bits, and only positive ones if the type is not
+    /// unsigned.
     fn default() -> Self {
         Self::of(8, true)
     }
@@ -243,7 +245,7 @@ pub struct SchemaOptions {
     pub documents: Vec<(String, Value)>,
     /// How much work a schema may take.
     pub limits: SchemaLimits,
-    /// Ends the compilation before it is done.
+    /// Cancels the compilation.
     pub cancel: Option<CancelToken>,
     /// Whether an unsupported assertion is dropped and reported instead of being an error.
     pub lenient: bool,
@@ -251,9 +253,9 @@ pub struct SchemaOptions {
     pub strict: bool,
     /// Which integers profile `rust` writes as keys of maps.
     pub integer_keys: IntegerKeys,
-    /// Where strings and numbers come from, unless the schema says so at a node.
+    /// The source of strings and numbers, unless the schema names one at a node.
     pub source: Source,
-    /// What was set by a method below, even to the default: the schema does not override it.
+    /// Which options were set by a method below, even to their defaults: the schema does not override these.
     set: ChosenOptions,
 }
 
@@ -385,7 +387,7 @@ impl SchemaOptions {
         form
     }
 
-    /// The order of keys: what is set, else the profile's.
+    /// The order of keys: the one that was set, or else the profile's.
     #[must_use]
     pub fn key_order(&self) -> KeyOrder {
         let of_profile = match self.profile {

@@ -1,4 +1,4 @@
-//! A schema as a part of a larger grammar: several schemas in one, between other text.
+//! Compiles a schema as a part of a larger grammar: several schemas in one, with other text between them.
 
 use serde_json::Value;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
@@ -58,8 +58,8 @@ pub fn compile_part(
     )
 }
 
-/// Like [`compile_part`], from a document's text, with every number exactly as it is written. Compiles the schema at
-/// the JSON Pointer `pointer`; an empty pointer is the whole document.
+/// Like [`compile_part`], from a document's text, reading every number exactly as written. Compiles the schema at the
+/// JSON Pointer `pointer`; an empty pointer is the whole document.
 ///
 /// # Errors
 /// As [`compile_str_at`](super::compile_str_at).

@@ -25,7 +25,7 @@ pub struct Compiled {
 /// Compiles a schema.
 ///
 /// Numbers in a [`Value`] that are not 64-bit integers are floats. Each is read as the shortest decimal that denotes
-/// it, which is what was written if that had at most 15 digits. [`compile_str`] reads every number as it was written.
+/// it, which equals the original if that had at most 15 digits. [`compile_str`] reads every number exactly as written.
 ///
 /// ```
 /// use serde_json::json;
@@ -49,7 +49,7 @@ pub fn compile(schema: &Value, options: &SchemaOptions) -> Result<Compiled, Sche
     compile_json(&Json::from_value(schema, &options.limits)?, "", options)
 }
 
-/// Compiles a schema from its text, with every number exactly as it is written.
+/// Compiles a schema from its text, reading every number exactly as written.
 ///
 /// ```
 /// use structgen_frontend::json_schema::{compile_str, SchemaError, SchemaOptions};
@@ -102,7 +102,7 @@ pub fn compile_at(
     )
 }
 
-/// Like [`compile_at`], from the document's text, with every number exactly as it is written.
+/// Like [`compile_at`], from the document's text, reading every number exactly as written.
 ///
 /// # Errors
 /// As [`compile_str`] and [`compile_at`].
@@ -139,7 +139,7 @@ fn compile_json(
     })
 }
 
-/// Computes the canonical form of the schema at a pointer, with the options that the document sets, and passes it to
+/// Computes the canonical form of the schema at a pointer, with the options set in the document, and passes it to
 /// `lower`.
 pub(super) fn compile_with<T>(
     json: &Json<'_>,
@@ -158,14 +158,14 @@ pub(super) fn compile_with<T>(
         }
         lower(&mut canonical, node, options)
     });
-    // Of a document that is no schema, what it is counts more than which keyword is wrong.
+    // If the document is not a schema, report that rather than an invalid keyword.
     compiled.map_err(|error| match misplaced::find(json) {
         Some(found) if pointer.is_empty() => SchemaError::Mistaken(vec![found]),
         _ => error,
     })
 }
 
-/// Parses the schema at a pointer and passes it on together with the documents that it may refer to.
+/// Parses the schema at a pointer and passes it on, together with the documents that it may refer to.
 pub(super) fn with_program<T>(
     json: &Json<'_>,
     pointer: &str,

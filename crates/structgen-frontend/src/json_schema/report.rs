@@ -12,9 +12,9 @@ use super::{Profile, SchemaWarning};
 /// Definitions that nothing refers to have no effect and do not appear.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileReport {
-    /// The entries; a keyword that is enforced and narrowed has two.
+    /// The entries; a keyword that is both enforced and narrowed has two.
     pub entries: Vec<ReportEntry>,
-    /// What the schema most likely does not mean, in the order in which it was reached: at most a hundred of these.
+    /// Probable mistakes, in the order in which they were reached: at most a hundred.
     pub warnings: Vec<SchemaWarning>,
     /// The profile that the schema was compiled for.
     pub profile: Profile,
@@ -45,7 +45,7 @@ pub struct ReportEntry {
 /// What became of a keyword.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It holds for everything that is generated.
+    /// It holds for all generated output.
     Enforced,
     /// It asserts nothing.
     Annotation {
@@ -80,8 +80,9 @@ impl CompileReport {
             .filter(|entry| matches!(entry.effect, Effect::Narrowed { .. }))
     }
 
-    /// The report as JSON: `{"profile", "keywords": [{"pointer", "effect", "note"?}, …], "warnings": [text, …], "usage":
-    /// [{"what", "used", "limit"?}, …]}`, where the effect is `enforced`, `annotation`, `narrowed` or `dropped`.
+    /// The report as JSON: `{"profile", "keywords": [{"pointer", "effect", "note"?}, …], "warnings": [text, …],
+    /// "usage": [{"what", "used", "limit"?}, …]}`, where the effect is `enforced`, `annotation`, `narrowed` or
+    /// `dropped`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let keyword = |entry: &ReportEntry| {

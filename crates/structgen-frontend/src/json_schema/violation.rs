@@ -1,25 +1,25 @@
-//! What is wrong with a value under a schema.
+//! Why a value is invalid under a schema.
 
-/// A keyword that a value breaks.
+/// A keyword that a value violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
     /// The JSON Pointer of the value, as `/items/0`; empty for the whole document.
     pub instance: String,
-    /// The JSON Pointer of the keyword, as `#/properties/items/minItems`; with the document's URI in front where that
-    /// is not the main one. A schema `false` is its own keyword.
+    /// The JSON Pointer of the keyword, as `#/properties/items/minItems`; prefixed by the document's URI if that is not
+    /// the main document. A schema `false` counts as its own keyword.
     pub keyword: String,
-    /// The key of the object that the keyword is about, where it is one key: that which is missing for `required`, that
-    /// which is refused for `propertyNames`.
+    /// The key of the object that the violation concerns, if it concerns a single one: the missing key for `required`,
+    /// the refused key for `propertyNames`.
     pub key: Option<String>,
-    /// What the keyword demands, in words: "must be at most 12".
+    /// The requirement of the keyword, in words: "must be at most 12".
     pub demand: String,
-    /// Why the most promising schema of `anyOf` or `oneOf` does not hold; empty for other keywords, and where several
+    /// Why the most promising schema of `anyOf` or `oneOf` does not hold; empty for other keywords, and if several
     /// schemas of `oneOf` hold.
     pub causes: Vec<Violation>,
 }
 
-/// Why a value could not be judged.
+/// Why a value could not be validated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViolationError {

@@ -1,6 +1,6 @@
-//! What a schema says and most likely does not mean.
+//! Probable mistakes in a schema.
 
-/// A probable mistake in a schema: valid, and yet without the effect that its author expects.
+/// A probable mistake in a schema: valid, but without the effect that its author expects.
 ///
 /// ```
 /// use structgen_frontend::json_schema::{SchemaOptions, compile_str};
@@ -16,7 +16,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaWarning {
-    /// A keyword that nobody defines is close to one that decides which values are valid.
+    /// An undefined keyword is similar to one that constrains values.
     #[error(
         "{pointer}: `{keyword}` is not a keyword and asserts nothing; did you mean `{nearest}`?"
     )]
@@ -25,20 +25,20 @@ pub enum SchemaWarning {
         pointer: String,
         /// The keyword, as written.
         keyword: String,
-        /// The keyword that is close.
+        /// The similar keyword.
         nearest: &'static str,
     },
-    /// A format that nobody defines is close to one that is enforced.
+    /// An undefined format is similar to one that is enforced.
     #[error("{pointer}: `{format}` is not a format and is not enforced; did you mean `{nearest}`?")]
     Format {
         /// The JSON Pointer of the keyword `format`.
         pointer: String,
         /// The format, as written.
         format: String,
-        /// The format that is close.
+        /// The similar format.
         nearest: &'static str,
     },
-    /// The document contains a schema, and is not one.
+    /// The document contains a schema but is not one itself.
     #[error("{pointer}: this is {what}, not a schema; {}", .schema.as_ref().map_or_else(
         || "name one of its schemas by a JSON Pointer".to_owned(),
         |schema| format!("its schema is at {schema}"),
@@ -51,7 +51,7 @@ pub enum SchemaWarning {
         /// The JSON Pointer of the schema in it, if there is exactly one.
         schema: Option<&'static str>,
     },
-    /// No member of the document is a keyword, as if an instance were given in place of a schema.
+    /// No member of the document is a keyword, as if an instance had been passed in place of a schema.
     #[error(
         "{pointer}: no member of this is a keyword of JSON Schema ({members}), so every value is valid; is it an instance, or the \
          `properties` of a schema?"

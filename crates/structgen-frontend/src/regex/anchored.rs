@@ -1,12 +1,13 @@
-//! Anchors, resolved: what an expression matches depends on whether it is at the start and at the end of the text.
+//! Resolves anchors: what an expression matches depends on whether it is at the start or the end of the text.
 //!
-//! `^` holds at one position only, so a match through it has consumed nothing before; `$` likewise. An expression is
-//! therefore four regular sets, by the ends of the text on which a match relies, and every operator is defined on the
-//! four. The result is exact, wherever the anchors are: `(^|,)a(,|$)`, `(?:^a|b)*`, `a^`.
+//! A match through `^` has consumed nothing before it, since `^` holds at one position only; the same holds for `$` and
+//! what follows. An expression is therefore four regular sets, one for each combination of the ends of the text that a
+//! match relies on. Every operator is defined on the four. The result is exact, wherever the anchors are:
+//! `(^|,)a(,|$)`, `(?:^a|b)*`, `a^`.
 
 use structgen_grammar::{CharSet, Regular};
 
-/// A regular set, and whether the empty string is in it.
+/// A regular set, and whether it contains the empty string.
 #[derive(Clone, Debug)]
 struct NullableSet {
     regular: Regular,
@@ -64,7 +65,7 @@ impl NullableSet {
     }
 }
 
-/// What an expression matches, by the ends of the text on which the match relies.
+/// What an expression matches, by the ends of the text that the match relies on.
 #[derive(Clone, Debug)]
 pub(super) struct Anchored {
     /// Matches that rely on neither end.
@@ -73,7 +74,7 @@ pub(super) struct Anchored {
     start: NullableSet,
     /// Matches that must end at the end of the text.
     end: NullableSet,
-    /// Both.
+    /// Matches that rely on both ends.
     both: NullableSet,
 }
 
@@ -84,8 +85,8 @@ enum Task<'r> {
 }
 
 impl Anchored {
-    /// What the tree matches, if it looks at nothing but the ends of the text. An explicit stack, because trees nest
-    /// deeper than the call stack allows.
+    /// The matches of a tree, if its only look-around is anchors; `None` otherwise. Uses an explicit stack, because
+    /// trees nest deeper than the call stack allows.
     pub(super) fn of(tree: &Regular) -> Option<Self> {
         let mut tasks = vec![Task::Visit(tree)];
         let mut values: Vec<Self> = Vec::new();
@@ -159,7 +160,7 @@ impl Anchored {
         })
     }
 
-    /// A set that does not hold the empty string.
+    /// A set without the empty string.
     fn consuming(regular: Regular) -> Self {
         Self {
             free: NullableSet {
@@ -175,7 +176,7 @@ impl Anchored {
         self.start.is_never() && self.end.is_never() && self.both.is_never()
     }
 
-    /// The parts, one after another.
+    /// The concatenation of the parts.
     fn concat(parts: Vec<Self>) -> Self {
         let mut sequences: Vec<Self> = Vec::new();
         let mut run: Vec<Regular> = Vec::new();
@@ -245,7 +246,7 @@ impl Anchored {
         }
     }
 
-    /// Any one of the arms.
+    /// The union of the arms.
     fn union(arms: Vec<Self>) -> Self {
         let part = |pick: fn(&Self) -> &NullableSet| NullableSet {
             regular: union(arms.iter().map(|arm| pick(arm).regular.clone())),
@@ -338,7 +339,7 @@ impl Anchored {
     }
 }
 
-/// A concatenation without needless nodes: flat, adjacent bytes joined.
+/// A concatenation without redundant nodes: flat, with adjacent bytes joined.
 fn concat(parts: impl IntoIterator<Item = Regular>) -> Regular {
     let mut flat: Vec<Regular> = Vec::new();
     let mut bytes: Vec<u8> = Vec::new();
@@ -370,7 +371,7 @@ fn concat(parts: impl IntoIterator<Item = Regular>) -> Regular {
     }
 }
 
-/// A union without needless nodes: flat, without empty sets.
+/// A union without redundant nodes: flat, without empty sets.
 fn union(arms: impl IntoIterator<Item = Regular>) -> Regular {
     let mut flat: Vec<Regular> = Vec::new();
     let mut empty = false;

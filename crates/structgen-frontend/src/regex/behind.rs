@@ -1,15 +1,14 @@
 //! Look-aheads inside a look-behind, as in `(?<=\bfoo\b)`.
 //!
-//! A look-behind is run along the text up to its own position, so it cannot contain what looks beyond that. A
-//! look-ahead is moved to the position itself: `(?<=a(?=b))` is `(?<=a)(?=b)`, and if more of the look-behind follows,
-//! a look-ahead at one character becomes a condition on that: `(?=b).c` is `(?=b)` if the rest is empty, and otherwise
-//! begins with `b`.
+//! A look-behind is run along the text up to its own position, so nothing in it may look beyond that. A look-ahead is
+//! moved to the position itself: `(?<=a(?=b))` is `(?<=a)(?=b)`. If more of the look-behind follows, a look-ahead at
+//! one character becomes a condition on that: `(?=b).c` is `(?=b)` if the rest is empty, and otherwise begins with `b`.
 
 use structgen_grammar::{CharSet, Regular};
 
 use super::groups::{looks, looks_ahead};
 
-/// The maximal number of readings of a look-behind; each `\b` in it doubles them.
+/// The maximum number of readings of a look-behind; each `\b` in it doubles them.
 pub(super) const MAX_WAYS: usize = 64;
 
 /// Why a look-behind is not supported.
@@ -39,7 +38,7 @@ pub(super) fn look_behind(negated: bool, body: Regular) -> Result<Regular, NoLoo
     })
 }
 
-/// One reading of a set: its pieces, which do not look ahead, and the conditions on what follows them.
+/// One reading of a set: pieces that do not look ahead, and the conditions on what follows them.
 #[derive(Clone, Default)]
 struct BehindReading {
     pieces: Vec<Regular>,
@@ -186,7 +185,7 @@ impl Ahead {
     }
 }
 
-/// Whether the set consumes no text and at most looks around.
+/// Whether the set only matches the empty text, possibly with look-around.
 fn is_place(set: &Regular) -> bool {
     match set {
         Regular::Empty | Regular::Look { .. } => true,

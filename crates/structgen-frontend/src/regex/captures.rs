@@ -1,6 +1,6 @@
 //! Named groups as captures.
 //!
-//! What surrounds named groups becomes expressions of a grammar; all other parts are patterns of their own.
+//! The parts around named groups become expressions of a grammar; all other parts stay patterns.
 
 use regex_syntax::ast::{
     self, AssertionKind, Ast, Flag, FlagsItemKind, GroupKind, RepetitionKind, RepetitionRange,
@@ -9,8 +9,8 @@ use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, JsonForm};
 
 use super::{Dialect, RegexError, RegexOptions, parse};
 
-/// Reads a pattern with named groups, `(?P<name>…)` or `(?<name>…)`, in the syntax of the crate `regex`: a grammar in
-/// which they are captures. `None` if the pattern has none.
+/// Parses a pattern with named groups, `(?P<name>…)` or `(?<name>…)`, in the syntax of the crate `regex`, into a
+/// grammar in which they are captures. Returns `None` if the pattern has none.
 ///
 /// ```
 /// use structgen_frontend::regex::{RegexOptions, parse_named};
@@ -22,14 +22,14 @@ use super::{Dialect, RegexError, RegexOptions, parse};
 /// ```
 ///
 /// # Errors
-/// As [`parse`], and [`RegexErrorKind::Unsupported`](super::RegexErrorKind::Unsupported) if named groups occur together
-/// with anchors other than those around the whole pattern, with boundaries, look-around or the flag `x`, in other
-/// dialects, or in a pattern that is searched for: then a part of it does not match by itself.
+/// As [`parse`], and [`RegexErrorKind::Unsupported`](super::RegexErrorKind::Unsupported) if a part of the pattern would
+/// not match on its own: if named groups occur together with boundaries, look-around, the flag `x` or anchors other
+/// than those around the whole pattern, in other dialects, or in a pattern that is searched for.
 pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Grammar>, RegexError> {
     if options.dialect != Dialect::Rust || !has_named(pattern) {
         return Ok(None);
     }
-    // Errors are those of any pattern.
+    // A pattern with named groups has the same errors as any other.
     parse(pattern, options)?;
     let parsed = ast::parse::ParserBuilder::new()
         .nest_limit(options.nesting())
@@ -37,7 +37,7 @@ pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Gramma
         .parse(pattern);
     let ast = match parsed {
         Ok(ast) => ast,
-        // It is a pattern with look-around.
+        // The pattern contains look-around.
         Err(error) => {
             return Err(RegexError::unsupported(
                 error.span().start.offset,
@@ -65,7 +65,7 @@ pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Gramma
     Ok(Some(lowering.builder.finish(root, JsonForm::generate())))
 }
 
-/// Whether there may be a named group: an apparent one may be in a class.
+/// Whether there may be a named group: an apparent one may be inside a class.
 fn has_named(pattern: &str) -> bool {
     pattern.contains("(?P<") || pattern.contains("(?<")
 }
@@ -150,7 +150,7 @@ impl CaptureLowering<'_> {
                 let mut flags = flags.to_owned();
                 for arm in &alternation.asts {
                     arms.push(self.lower(arm, &flags)?);
-                    // Flags of an arm hold for those after it.
+                    // The flags of an arm also apply to the arms after it.
                     flags = self.behind(arm, flags)?;
                 }
                 Ok(self.builder.choice(arms))

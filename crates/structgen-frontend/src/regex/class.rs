@@ -14,7 +14,7 @@ pub(super) enum EcmaEscape {
     Char(u32),
     /// One character of a set.
     Set(CharSet),
-    /// A word boundary, or a position that is none. Not in a class.
+    /// A word boundary, or its negation. Not valid in a class.
     Boundary {
         /// Whether it is negated.
         negated: bool,
@@ -37,7 +37,7 @@ fn digits() -> CharSet {
     CharSet::new([('0', '9')])
 }
 
-/// The word characters of `\w` and `\b`. If case is ignored, the long s and the Kelvin sign are among them.
+/// The word characters of `\w` and `\b`. If case is ignored, they include the long s and the Kelvin sign.
 pub(super) fn word(ignore_case: bool) -> CharSet {
     let word = CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]);
     if ignore_case { fold(&word) } else { word }
@@ -51,7 +51,7 @@ fn space() -> CharSet {
 /// The ASCII white space of both ECMA-262 and Python.
 pub(super) const ASCII_SPACE: [(char, char); 2] = [('\t', '\r'), (' ', ' ')];
 
-/// The white space of both beyond ASCII: spaces (Unicode's category Zs) and the line and paragraph separators.
+/// The white space beyond ASCII that both share: spaces (Unicode's category Zs) and the line and paragraph separators.
 pub(super) const WIDE_SPACE: [(char, char); 7] = [
     ('\u{A0}', '\u{A0}'),
     ('\u{1680}', '\u{1680}'),

@@ -1,4 +1,4 @@
-//! Why a pattern is refused.
+//! Errors of patterns.
 
 /// Why a pattern is refused, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The open groups of a pattern and their contents so far, shared by all dialects.
 //!
-//! An explicit stack, so that nesting does not use the call stack. With [`RegexOptions::operators`] an alternative is
-//! an intersection of operands, and a part may be a complement.
+//! They are on an explicit stack, so nesting does not use the call stack. With [`RegexOptions::operators`], an
+//! alternative is an intersection of operands, and a part may be a complement.
 
 use structgen_grammar::{CharSet, Regular};
 
@@ -34,7 +34,7 @@ struct OpenGroup<F> {
     parts: Vec<Piece>,
 }
 
-/// A part of an alternative. Characters are separate until it is known that no quantifier follows.
+/// A part of an alternative. Characters stay separate until it is known that no quantifier follows.
 enum Piece {
     Char(char),
     /// Cannot be repeated in some dialects: `^*` and `a**` are errors.
@@ -114,7 +114,7 @@ impl<F: Copy> Groups<F> {
             let (opened, look, body) = (frame.opened, frame.look, frame.into_regular());
             match look {
                 None => self.push(at, Piece::Set(body))?,
-                // ECMA-262's annex B lets a look-ahead be repeated.
+                // Annex B of ECMA-262 allows look-aheads to be repeated.
                 Some((false, negated)) => {
                     self.push_look(at, Piece::Set(Regular::look(false, negated, body)))?;
                 }
@@ -317,8 +317,8 @@ fn complement(body: Regular, whole: bool, at: usize) -> Result<Regular, RegexErr
     Ok(Regular::Complement(border(body, whole, at)?.into()))
 }
 
-/// An operand, which is a set of its own. It may look around only if it is the whole text, since it would see nothing
-/// but itself.
+/// An operand, which is matched on its own. It may look around only if it is the whole text, since it cannot see beyond
+/// itself.
 fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexError> {
     if !looks(&operand) {
         Ok(operand)
@@ -332,7 +332,7 @@ fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexErro
     }
 }
 
-/// Whether the tree contains a look-around. Its operands were checked before.
+/// Whether the tree contains a look-around. Operands of operators were checked before.
 pub(super) fn looks(tree: &Regular) -> bool {
     any_part(tree, &|part| matches!(part, Regular::Look { .. }))
 }

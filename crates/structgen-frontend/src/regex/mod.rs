@@ -1,11 +1,11 @@
 //! Regular expressions: from pattern text to [`Regular`].
 //!
-//! There are three dialects: that of the Rust crate `regex`, parsed by `regex-syntax`, that of ECMA-262, which JSON
-//! Schema's `pattern` uses, and that of Python's module `re`. All produce the same syntax tree. Anchors (`^`, `$`) and
-//! word boundaries are resolved exactly, wherever they stand, and so is look-around, which sees the whole text and is
-//! also available in the dialect of the crate `regex`. Lazy quantifiers match the same texts as greedy ones. What is
-//! not regular (back-references) is an error with its position, and so are atomic groups, possessive quantifiers, and
-//! look-aheads inside a look-behind that are repeated or look at more than one character before its end.
+//! There are three dialects: that of the Rust crate `regex`, parsed by `regex-syntax`; that of ECMA-262, which JSON
+//! Schema's `pattern` uses; and that of Python's module `re`. All produce the same syntax tree. Anchors (`^`, `$`) and
+//! word boundaries are resolved exactly, wherever they occur, and so is look-around, which sees the whole text and is
+//! also available in the dialect of the crate `regex`. Lazy quantifiers match the same texts as greedy ones.
+//! Back-references are not regular and are an error with its position. So are atomic groups, possessive quantifiers,
+//! and look-aheads inside a look-behind that are repeated or look at more than one character before its end.
 
 mod anchored;
 mod behind;
@@ -37,8 +37,7 @@ pub enum Dialect {
     /// Modifiers such as `(?i:…)` are those of ECMA-262 2025, with `i` by Unicode's simple case folding.
     Ecma262,
     /// Python's module `re` for patterns of `str`, as of Python 3.14: `\\d`, `\\w` and `\\s` are Unicode's unless
-    /// `(?a)` says otherwise, and `$` also matches before a line feed at the end of the text. Look-behinds may be of
-    /// any length.
+    /// `(?a)` is set, and `$` also matches before a line feed at the end of the text. Look-behinds may have any length.
     Python,
 }
 
@@ -57,13 +56,13 @@ pub struct RegexOptions {
     pub dialect: Dialect,
     /// Whether the pattern may match anywhere in the text; otherwise the whole text must match.
     pub search: bool,
-    /// The maximal nesting of groups; in the dialect of the crate `regex`, quantifiers and alternatives count as well.
+    /// The maximum nesting of groups; in the dialect of the crate `regex`, quantifiers and alternatives count as well.
     /// Values above 500 count as 500.
     pub max_nesting: u32,
-    /// Whether `&` and `~` are operators. `a&b` is the intersection (it binds tighter than `|`), and `~a` the
-    /// complement of the one part after it, as in `~(ab)`; it binds tighter than quantifiers: `~a*` is `(~a)*`. Escaped
-    /// by a backslash they are characters. An operand matches on its own: one that looks around, for instance by an
-    /// anchor, is an error unless it is the whole text.
+    /// Whether `&` and `~` are operators. `a&b` is the intersection and binds tighter than `|`. `~a` is the complement
+    /// of the single part after it, as in `~(ab)`, and binds tighter than quantifiers: `~a*` is `(~a)*`. Escaped by a
+    /// backslash, they are characters. An operand matches on its own: one that looks around, for instance by an anchor,
+    /// is an error unless it is the whole text.
     pub operators: bool,
 }
 
@@ -133,13 +132,13 @@ impl RegexOptions {
 }
 
 const DEFAULT_NESTING: u32 = 250;
-/// The most anchors and look-arounds in one pattern: each of them may double a part of the result.
+/// The maximum number of anchors and look-arounds in one pattern: each of them may double a part of the result.
 const MAX_ANCHORS: u32 = 100;
 
-/// Reads a pattern: the set of all texts that it matches.
+/// Parses a pattern into the set of all texts that it matches.
 ///
-/// Counters stay counters (`a{1000000}` is one node), characters stay characters, and the result may be empty. The
-/// result of a pattern that looks around is a text of its own: put into something larger, it sees no more than itself.
+/// Counters stay counters (`a{1000000}` is one node), characters stay characters, and the result may be empty. A
+/// pattern that looks around sees only its own text: within a larger expression, it does not see the text around it.
 ///
 /// ```
 /// use structgen_frontend::regex::{parse, RegexOptions};
@@ -153,9 +152,8 @@ const MAX_ANCHORS: u32 = 100;
 /// ```
 ///
 /// # Errors
-/// [`RegexErrorKind::Syntax`] when the pattern is none of the dialect, [`RegexErrorKind::Unsupported`] when it is one
-/// but says something that is not supported, [`RegexErrorKind::Limit`] when it nests too deeply or has too many
-/// anchors.
+/// [`RegexErrorKind::Syntax`] if the pattern is invalid in the dialect, [`RegexErrorKind::Unsupported`] if it is valid
+/// but uses something unsupported, [`RegexErrorKind::Limit`] if it nests too deeply or has too many anchors.
 pub fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     let tree = match options.dialect {
         Dialect::Rust => rust::parse(pattern, options)?,
@@ -165,7 +163,7 @@ pub fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError
     Ok(whole_text(tree, options.search))
 }
 
-/// The texts that a tree matches, or in which it is found: a set that looks at nothing around it.
+/// The texts that a tree matches, or in which it is found: a set that does not look around.
 fn whole_text(tree: Regular, search: bool) -> Regular {
     match Anchored::of(&tree) {
         Some(anchored) if search => anchored.found_anywhere(),
@@ -182,7 +180,7 @@ fn whole_text(tree: Regular, search: bool) -> Regular {
     }
 }
 
-/// A place where a word starts or ends, or, if `negated`, none such.
+/// A word boundary, or, if `negated`, any other position.
 fn boundary(word: CharSet, negated: bool) -> Regular {
     let look = |behind, none| Regular::look(behind, none, Regular::Chars(word.clone()));
     let case = |before| Regular::concat([look(true, before), look(false, before == negated)]);

@@ -1,7 +1,7 @@
 //! The dialect of the Rust crate `regex`, read by `regex-syntax`.
 //!
-//! Look-around, which that crate does not have, is replaced before it parses the pattern: a look-around becomes a plain
-//! group at the same position, which is recorded.
+//! That crate has no look-around, so it is replaced before parsing: a look-around becomes a plain group at the same
+//! position, which is recorded.
 
 use regex_syntax::ast::{self, Ast, Flag, FlagsItemKind, GroupKind, LiteralKind, RepetitionRange};
 use regex_syntax::hir::translate::TranslatorBuilder;
@@ -48,7 +48,7 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
     ast::visit(&ast, lowering)
 }
 
-/// The maximal length of a pattern with look-around, which is parsed once for each look-around.
+/// The maximum length of a pattern with look-around, which is parsed once for each look-around.
 const MAX_LOOKING: u32 = 1 << 16;
 
 /// Replaces the look-around that the parser rejects by a group; returns its position, whether it looks behind, and
@@ -58,7 +58,7 @@ fn write_over(text: &mut String, error: &ast::Error) -> Option<(usize, (bool, bo
         return None;
     }
     let (opened, end) = (error.span().start.offset, error.span().end.offset);
-    // Flags of the same length; `U` swaps greedy and lazy, which does not change what matches.
+    // The replacements have the same length; `U` swaps greedy and lazy, which does not change what matches.
     for (prefix, group, look) in [
         ("?=", "?:", (false, false)),
         ("?!", "?:", (false, true)),
@@ -128,7 +128,7 @@ impl RustFlags {
     }
 }
 
-/// Lowers the tree from left to right. The visitor has a stack of its own.
+/// Lowers the tree from left to right. The visitor keeps its own stack.
 struct RustLowering<'p> {
     pattern: &'p str,
     /// The positions of look-arounds.
@@ -231,7 +231,7 @@ impl RustLowering<'_> {
     }
 }
 
-/// For what leaves are never translated to.
+/// The error for parts that leaves are never translated to.
 fn not_understood(at: usize) -> RegexError {
     RegexError::unsupported(at, "this part of a pattern")
 }

@@ -182,7 +182,7 @@ fn nesting_and_anchors_are_limited() {
                 }
             }
         }
-        // The maximal nesting fits the stack of a thread.
+        // The maximum nesting fits into a thread's stack.
         let deepest = RegexOptions {
             max_nesting: u32::MAX,
             ..options

@@ -1,4 +1,4 @@
-//! Data flows one way: scans the source for modules that name a later one.
+//! Data flows one way: scans the source for modules that refer to a later one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// The front ends: each may use those before it.
 const FRONT_ENDS: [&str; 4] = ["regex", "json_schema", "gbnf", "convert"];
 
-/// The modules of `json_schema` that are no folder of a stage, with the number of the stage that they belong to; 0 is
-/// below all.
+/// The modules of `json_schema` that are not the folder of a stage, with the stage they belong to; 0 is below all
+/// stages.
 const OTHER_MODULES: [(&str, u32); 10] = [
     ("error", 0),
     ("formats", 0),
@@ -16,7 +16,7 @@ const OTHER_MODULES: [(&str, u32); 10] = [
     ("violation", 0),
     ("warning", 0),
     ("keywords", 2),
-    // What runs the stages.
+    // These run the stages.
     ("pipeline", 9),
     ("part", 9),
     ("instance", 9),
@@ -85,7 +85,7 @@ fn numbered(name: &str) -> Option<u32> {
     number.parse().ok()
 }
 
-/// The modules of `json_schema` that a line names, each with its stage.
+/// The modules of `json_schema` that a line refers to, each with its stage.
 fn modules_named_in(line: &str) -> impl Iterator<Item = (u32, &str)> {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
     let stages = std::iter::from_fn(move || words.find_map(|word| Some((numbered(word)?, word))));
@@ -119,7 +119,7 @@ fn sources(module: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The lines of a file with their numbers, without comments and without what is compiled for tests only.
+/// The lines of a file with their numbers, without comments and code compiled for tests only.
 fn code(file: &Path) -> Vec<(usize, &'static str)> {
     let text = fs::read_to_string(file)
         .expect("the file can be read")

@@ -1,4 +1,4 @@
-//! What the types of the IR promise and cannot say themselves.
+//! Checks the invariants that the types of the IR do not enforce.
 
 use rustc_hash::FxHashSet;
 
@@ -9,8 +9,8 @@ use crate::{
     StringContent, Tally,
 };
 
-/// That the grammar keeps all promises that what works with it rests on, but for one: that classes of keys do not
-/// overlap is told by no look at them. Where they do, a key is in the first.
+/// Checks all invariants that users of a grammar rely on, except that classes of keys are disjoint, which is too costly
+/// to check. If they overlap, a key belongs to the first one.
 pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
     if grammar.exprs.len() > Grammar::MAX_EXPRS {
         return Err(BytesError::TooLarge {
@@ -77,7 +77,7 @@ pub(super) fn check(grammar: &Grammar) -> Result<(), BytesError> {
     Ok(())
 }
 
-/// Whether it is a string or a number, from an input or not.
+/// Whether the expression is a string or a number, grounded or not.
 fn is_value(expr: &Expr) -> bool {
     matches!(
         expr,
@@ -180,8 +180,8 @@ fn check_tallies<'s>(
     )
 }
 
-/// How many expressions and nodes of regular sets there are in all rules and all values of shapes, shared ones counted
-/// each time.
+/// The number of expressions and nodes of regular sets in all rules and all values of shapes, counting shared ones each
+/// time.
 fn unfolded(grammar: &Grammar) -> u64 {
     let mut sizes: Vec<u64> = Vec::with_capacity(grammar.exprs.len());
     let mut values = FxHashSet::default();
@@ -190,7 +190,7 @@ fn unfolded(grammar: &Grammar) -> u64 {
         let mut size = 1_u64;
         match expr {
             Expr::Regular(set) => size += nodes(set),
-            // Values of shapes are worked out once, wherever they occur.
+            // Values of shapes are compiled once, however often they occur.
             Expr::Object(_) | Expr::Array(_) => {
                 size += expr.children().count() as u64;
                 values.extend(expr.children());

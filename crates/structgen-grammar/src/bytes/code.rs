@@ -1,20 +1,20 @@
-//! What values are as bytes: numbers in groups of seven bits, lists after their lengths, alternatives after a tag.
+//! The encoding of values: numbers in groups of seven bits (LEB128), lists after their lengths, enums after a tag.
 
 use std::sync::Arc;
 
 use super::BytesError;
 
-/// A value that is written as bytes and read back. What is read is a value of the type; whether it makes sense is
+/// A value that can be encoded as bytes and decoded. Decoding yields a value of the type; whether it makes sense is
 /// checked elsewhere.
 pub(super) trait Coded: Sized {
-    /// Writes the value after the others. Every value takes a byte at least.
+    /// Appends the encoded value, which has at least one byte.
     fn put(&self, out: &mut Vec<u8>);
 
-    /// Reads a value.
+    /// Decodes a value.
     fn take(input: &mut Input<'_>) -> Result<Self, BytesError>;
 }
 
-/// Bytes that are read from the first to the last.
+/// The bytes that remain to be decoded.
 pub(super) struct Input<'b> {
     bytes: &'b [u8],
     at: usize,
@@ -25,7 +25,7 @@ impl<'b> Input<'b> {
         Self { bytes, at: 0 }
     }
 
-    /// That all bytes were read.
+    /// Checks that all bytes were read.
     pub(super) fn finish(&self) -> Result<(), BytesError> {
         match self.at == self.bytes.len() {
             true => Ok(()),
@@ -33,7 +33,7 @@ impl<'b> Input<'b> {
         }
     }
 
-    /// What is wrong with what was just read.
+    /// The error for the value that was just read.
     pub(super) fn wrong(&self, what: &'static str) -> BytesError {
         BytesError::Unreadable {
             offset: self.at,
@@ -50,7 +50,7 @@ impl<'b> Input<'b> {
         Ok(bytes)
     }
 
-    /// The length of a list, each item of which takes a byte at least.
+    /// The length of a list, whose items have at least one byte each.
     pub(super) fn length(&mut self) -> Result<usize, BytesError> {
         let length = u64::take(self)?;
         match usize::try_from(length) {
@@ -60,13 +60,13 @@ impl<'b> Input<'b> {
     }
 }
 
-/// Bytes after their length.
+/// Appends bytes after their length.
 pub(super) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     (bytes.len() as u64).put(out);
     out.extend_from_slice(bytes);
 }
 
-/// Bytes after their length.
+/// Reads bytes after their length.
 pub(super) fn take_bytes<'b>(input: &mut Input<'b>) -> Result<&'b [u8], BytesError> {
     let length = input.length()?;
     input.bytes(length)
@@ -118,7 +118,7 @@ impl Coded for u64 {
         for shift in (0..u64::BITS).step_by(7) {
             let byte = u8::take(input)?;
             let bits = u64::from(byte & 0x7F);
-            // One number is written in one way only.
+            // Each number has exactly one encoding.
             if bits << shift >> shift != bits || (byte == 0 && shift > 0) {
                 break;
             }
@@ -150,7 +150,7 @@ smaller!(u16, u32);
 
 impl Coded for i64 {
     fn put(&self, out: &mut Vec<u8>) {
-        // Small sizes are short, whatever their sign.
+        // Zigzag encoding: numbers of small magnitude are short, whatever their sign.
         (((self << 1) ^ (self >> 63)) as u64).put(out);
     }
 
@@ -215,7 +215,7 @@ impl<T: Coded> Coded for Vec<T> {
 
     fn take(input: &mut Input<'_>) -> Result<Self, BytesError> {
         let length = input.length()?;
-        // Memory is taken as items come, not as they are promised.
+        // Memory grows with the items read, not with the length claimed.
         let mut items = Self::with_capacity(length.min(256));
         for _ in 0..length {
             items.push(T::take(input)?);
@@ -254,8 +254,7 @@ impl Coded for Arc<[u8]> {
     }
 }
 
-/// A type as its parts, one after another; of an enum after the variant's tag. A part that is left out does not
-/// compile.
+/// Encodes a struct as its fields in order, and an enum as its tag and fields. A missing field does not compile.
 macro_rules! coded {
     (struct $name:ty { $($field:tt),* $(,)? }) => {
         impl Coded for $name {

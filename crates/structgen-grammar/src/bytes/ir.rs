@@ -1,4 +1,4 @@
-//! The types of the IR as bytes.
+//! The encoding of the types of the IR.
 
 use std::sync::Arc;
 
@@ -165,7 +165,7 @@ impl Coded for CharSet {
 }
 
 impl Coded for LiteralSet {
-    /// Node by node, each after those that it leads to.
+    /// Writes node by node, children first.
     fn put(&self, out: &mut Vec<u8>) {
         (self.nodes() as u64).put(out);
         for node in 0..=self.root() {
@@ -206,10 +206,10 @@ fn take_literals_node(input: &mut Input<'_>) -> Result<LiteralsNode, BytesError>
     Ok((is_final, edges))
 }
 
-/// How deep a regular set in a file may nest: copies, comparisons and the end of a tree recurse.
+/// The maximum nesting of a regular set in a file: cloning, comparing and dropping a tree recurse.
 pub(super) const MAX_NESTING: u32 = 1_000;
 
-/// A node of a regular set after the nodes that it is made of, of which there are as many as it says.
+/// A node of a regular set, written after its parts, with their number.
 enum RegularNode {
     Leaf(Regular),
     Many(fn(Arc<[Regular]>) -> Regular, usize),
@@ -221,7 +221,7 @@ enum RegularNode {
 const END: u8 = 0;
 
 impl Coded for Regular {
-    /// Nodes come after their parts, so that reading needs a list and no recursion.
+    /// Nodes follow their parts, so decoding uses a stack and no recursion.
     fn put(&self, out: &mut Vec<u8>) {
         let mut open = vec![(self, false)];
         while let Some((set, parts_are_there)) = open.pop() {
@@ -237,7 +237,7 @@ impl Coded for Regular {
     }
 
     fn take(input: &mut Input<'_>) -> Result<Self, BytesError> {
-        // Each with its depth.
+        // Decoded sets, each with its depth.
         let mut done: Vec<(Self, u32)> = Vec::new();
         while let Some(node) = take_node(input)? {
             let parts = match node {
@@ -254,7 +254,7 @@ impl Coded for Regular {
                 return Err(input.wrong("a regular set that nests too deep"));
             }
             let mut parts = parts.into_iter().map(|(part, _)| part);
-            // There is a part for each that is taken out.
+            // There is one part for each call.
             let mut body = || Arc::new(parts.next().unwrap_or(Self::Never));
             let set = match node {
                 RegularNode::Leaf(set) => set,
@@ -321,7 +321,7 @@ fn put_node(set: &Regular, out: &mut Vec<u8>) {
     }
 }
 
-/// The next node; `None` at the end of the set.
+/// Reads the next node; `None` at the end of the set.
 fn take_node(input: &mut Input<'_>) -> Result<Option<RegularNode>, BytesError> {
     let parts = |input: &mut Input<'_>| {
         let parts = u64::take(input)?;

@@ -1,8 +1,8 @@
 //! A grammar as compact bytes, and back.
 //!
-//! The bytes are made for files of compiled constraints: read by the version that wrote them, and trusted in nothing.
-//! Whatever they say, [`Grammar::from_bytes`] gives a grammar that keeps the promises of its types or an error; it
-//! neither recurses nor takes memory out of proportion, and what it gives unfolds to no more than
+//! The bytes are for files of compiled constraints. They are read only by the version that wrote them, and are not
+//! trusted: for any input, [`Grammar::from_bytes`] returns an error or a grammar that satisfies the invariants of its
+//! types. It does not recurse, uses memory in proportion to the input, and returns only grammars that unfold to at most
 //! [`Grammar::MAX_UNFOLDED`] expressions.
 
 mod check;
@@ -15,28 +15,28 @@ use code::{Coded, Input};
 
 use crate::Grammar;
 
-/// Why bytes are no grammar, or a grammar cannot be written as bytes.
+/// Why bytes are not a grammar, or a grammar cannot be written as bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BytesError {
-    /// The bytes are not what is written for a grammar.
+    /// The bytes are not an encoded grammar.
     #[error("byte {offset} of the grammar: {what}")]
     Unreadable {
         /// Where.
         offset: usize,
-        /// What is wrong there.
+        /// What is wrong at that position.
         what: &'static str,
     },
-    /// A part of the grammar breaks a promise of its type.
+    /// A part of the grammar violates an invariant of its type.
     #[error("the grammar breaks a promise: {what}")]
     Broken {
-        /// Which promise.
+        /// The invariant.
         what: &'static str,
     },
     /// The grammar is too large for a file.
     #[error("{what} exceed the limit of {limit}")]
     TooLarge {
-        /// What was counted, in the plural.
+        /// What was counted, as a plural.
         what: &'static str,
         /// The limit.
         limit: u64,
@@ -44,17 +44,17 @@ pub enum BytesError {
 }
 
 impl Grammar {
-    /// Changes with the bytes of any grammar. Files of grammars are of another version then.
+    /// The version of the encoding. It changes whenever the bytes of some grammar do.
     pub const BYTES_VERSION: u32 = 7;
-    /// The most bytes that a grammar may take in a file: a list of a million literals takes some dozens of MiB.
+    /// The maximum number of bytes of a grammar in a file: a list of a million literals takes some dozens of MiB.
     pub const MAX_BYTES: usize = 256 << 20;
-    /// The most expressions of a grammar in a file.
+    /// The maximum number of expressions of a grammar in a file.
     pub const MAX_EXPRS: usize = 1 << 22;
-    /// How large a grammar in a file may be where every shared expression is counted each time that it occurs: work
-    /// that does so is bounded.
+    /// The maximum size of a grammar in a file if every shared expression is counted each time it occurs. This bounds
+    /// work that visits each occurrence.
     pub const MAX_UNFOLDED: u64 = 1 << 24;
 
-    /// The grammar as bytes. Equal grammars give equal bytes.
+    /// Encodes the grammar. Equal grammars have equal bytes.
     ///
     /// ```
     /// use structgen_grammar::{Grammar, GrammarBuilder, JsonForm};
@@ -71,8 +71,8 @@ impl Grammar {
     /// ```
     ///
     /// # Errors
-    /// When [`from_bytes`](Self::from_bytes) would not take them: the grammar is too large, or a part of it breaks a
-    /// promise of its type.
+    /// If [`from_bytes`](Self::from_bytes) would not accept the bytes: the grammar is too large, or a part of it
+    /// violates an invariant of its type.
     pub fn to_bytes(&self) -> Result<Vec<u8>, BytesError> {
         check::check(self)?;
         let mut bytes = Vec::new();
@@ -83,10 +83,10 @@ impl Grammar {
         Ok(bytes)
     }
 
-    /// The grammar that was written as these bytes.
+    /// Decodes a grammar.
     ///
     /// # Errors
-    /// When they are not what [`to_bytes`](Self::to_bytes) writes.
+    /// If the bytes were not written by [`to_bytes`](Self::to_bytes).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BytesError> {
         if bytes.len() > Self::MAX_BYTES {
             return Err(too_many_bytes());

@@ -30,7 +30,7 @@ fn regular() -> Regular {
     Regular::Intersection([joined, Regular::Complement(word.into())].into())
 }
 
-/// A grammar with everything that a grammar may have.
+/// A grammar with every kind of expression.
 fn specimen() -> Grammar {
     let mut builder = GrammarBuilder::new();
     let [root, other] = ["root", "other"].map(|name| builder.declare(name));
@@ -135,8 +135,8 @@ fn specimen() -> Grammar {
     builder.finish(root, JsonForm::exact())
 }
 
-/// When this fails, grammars are written otherwise than before, and what was written before must not be read: raise
-/// `BYTES_VERSION`, then let the test record the new bytes with `UPDATE_EXPECT=1`.
+/// If this fails, the encoding has changed, and older bytes must not be read: raise `BYTES_VERSION`, then record the
+/// new bytes with `UPDATE_EXPECT=1`.
 #[test]
 fn a_change_of_the_bytes_is_a_new_version() {
     let mut written = specimen().to_bytes().unwrap();
@@ -195,7 +195,7 @@ fn what_is_cut_or_goes_on_is_no_grammar() {
     ));
 }
 
-/// Writes what a builder would not make, and reads it.
+/// Encodes expressions that a builder would not create, and decodes them.
 fn refused(exprs: Vec<Expr>) -> String {
     let body = ExprId(exprs.len() as u32 - 1);
     let grammar = Grammar {
@@ -315,7 +315,7 @@ fn depth_and_what_unfolds_are_limited() {
     let bytes = deepest.to_bytes().unwrap();
     assert_eq!(Grammar::from_bytes(&bytes).unwrap(), deepest);
 
-    // Sixty-four expressions that are 2^64 where each is written out.
+    // Sixty-four expressions that unfold to 2^64.
     let mut exprs = vec![Expr::Bytes(b"a"[..].into())];
     for half in (0..64).map(ExprId) {
         exprs.push(Expr::Sequence([half, half].into()));
@@ -326,7 +326,7 @@ fn depth_and_what_unfolds_are_limited() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
-    /// What is read from any bytes is written as these bytes again: nothing is read that means something else.
+    /// Whatever decodes also encodes to the same bytes: no bytes are read as something else.
     #[test]
     fn damaged_bytes_are_refused_or_another_grammar(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),

@@ -1,17 +1,17 @@
-//! Takes out the names of captures: the texts are the same without them, and so are the states of automata. The other way
-//! round, [`of_rules`] captures every rule.
+//! Removes captures, which change neither the texts nor the states of automata. In the opposite direction, [`of_rules`]
+//! captures every rule.
 
 use super::rebuild;
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 
-/// What the pass has found.
+/// The result of the pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturesReport {
-    /// The names, each once, in the order of the grammar.
+    /// The names of captures, each once, in the order of the grammar.
     pub names: Vec<String>,
 }
 
-/// Runs the pass. Rules stay.
+/// Runs the pass. Rules are kept.
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, CapturesReport) {
     let mut report = CapturesReport::default();
@@ -29,7 +29,7 @@ pub fn run(grammar: Grammar) -> (Grammar, CapturesReport) {
     for rule in grammar.rules() {
         builder.declare(rule.name.clone());
     }
-    // Children stand in the arena before what is made of them.
+    // Children precede their parents in the arena.
     let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs {
         let copy = match expr {
@@ -44,15 +44,15 @@ pub fn run(grammar: Grammar) -> (Grammar, CapturesReport) {
     (builder.finish(grammar.root, grammar.form), report)
 }
 
-/// The grammar with a capture around every rule, under the rule's name and in place of the grammar's own captures: what
-/// they find is how a text is made of rules. Within the values of objects and arrays nothing is captured.
+/// Replaces the grammar's own captures by one around every rule, with the rule's name: they show how a text derives
+/// from the rules. Nothing is captured within the values of objects and arrays.
 #[must_use]
 pub fn of_rules(grammar: &Grammar) -> Grammar {
     let mut builder = GrammarBuilder::new();
     for rule in grammar.rules() {
         builder.declare(rule.name.clone());
     }
-    // Of each expression a copy with captures, and one without, for the values of objects and arrays.
+    // Two copies of each expression: one with captures, and one without for the values of objects and arrays.
     let mut copies: Vec<(ExprId, ExprId)> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
         let copy = match expr {

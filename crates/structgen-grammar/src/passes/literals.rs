@@ -1,20 +1,20 @@
-//! Makes long lists of literals terminals of their own: `"a" | "b" | …` becomes one graph, in which a step costs the
-//! same however many there are.
+//! Turns long lists of literals into terminals: `"a" | "b" | …` becomes one graph, in which the cost of a step does not
+//! depend on the length of the list.
 
 use super::rebuild;
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, LiteralSet, Regular, RuleId};
 
-/// From how many literals on a list is long. Shorter ones are joined with what is around them.
+/// The length from which a list is long. Shorter ones are joined with their neighbours.
 const LONG: usize = 64;
 
-/// What the pass has found.
+/// The result of the pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiteralsReport {
-    /// How many lists have become terminals.
+    /// The number of lists that became terminals.
     pub lists: usize,
 }
 
-/// Runs the pass. Rules stay.
+/// Runs the pass. Rules are kept.
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, LiteralsReport) {
     let lists: Vec<Option<LiteralSet>> = { grammar.exprs().iter() }
@@ -33,7 +33,7 @@ pub fn run(grammar: Grammar) -> (Grammar, LiteralsReport) {
     for rule in grammar.rules() {
         builder.declare(rule.name.clone());
     }
-    // Children stand in the arena before what is made of them.
+    // Children precede their parents in the arena.
     let mut copies: Vec<ExprId> = Vec::with_capacity(is_literal.len());
     for (expr, list) in grammar.exprs.into_iter().zip(lists) {
         let copy = match (list, expr) {
@@ -54,7 +54,7 @@ pub fn run(grammar: Grammar) -> (Grammar, LiteralsReport) {
     (builder.finish(grammar.root, grammar.form), report)
 }
 
-/// The literals among the arms, where they are many.
+/// The literals among the arms, if there are many.
 fn listed(grammar: &Grammar, expr: &Expr) -> Option<LiteralSet> {
     let set = match expr {
         Expr::Choice(arms) if arms.len() >= LONG => {
@@ -69,7 +69,7 @@ fn listed(grammar: &Grammar, expr: &Expr) -> Option<LiteralSet> {
         }
         _ => return None,
     };
-    // What is too large stays what it is.
+    // A list that is too large stays as it is.
     set.ok()
         .filter(|set| !set.first_bytes(set.root()).is_empty())
 }

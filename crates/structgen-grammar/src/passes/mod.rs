@@ -1,14 +1,14 @@
 //! Passes over a grammar, in the order in which they run.
 //!
-//! Every pass takes a grammar and gives a grammar of the same texts, with a report of what it changed:
+//! Every pass takes a grammar and returns a grammar with the same texts, and a report of what it changed:
 //!
-//! 1. [`captures`] takes out the names of captures, which say nothing about what is matched;
-//! 2. [`productive`] takes out what derives no text;
-//! 3. [`literals`] makes long lists of literals terminals of their own;
+//! 1. [`captures`] removes captures, which do not change what matches;
+//! 2. [`productive`] removes what derives no text;
+//! 3. [`literals`] turns long lists of literals into terminals;
 //! 4. [`regularise`] joins what needs no stack into regular terminals;
-//! 5. [`reachable`] drops the rules that are not needed any more.
+//! 5. [`reachable`] drops rules that are no longer needed.
 //!
-//! None of them recurses on the call stack, and each takes about as long as the grammar is large.
+//! No pass recurses on the call stack, and each takes time roughly linear in the size of the grammar.
 
 pub mod captures;
 pub mod literals;
@@ -19,18 +19,18 @@ pub mod regularise;
 
 use crate::Grammar;
 
-/// What all passes have changed.
+/// The changes of all passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The names of captures.
+    /// The removed captures.
     pub captures: captures::CapturesReport,
     /// What derives no text.
     pub productive: productive::ProductiveReport,
-    /// How many lists of literals have become terminals.
+    /// The long lists of literals.
     pub literals: literals::LiteralsReport,
-    /// What has become regular terminals.
+    /// What became regular terminals.
     pub regularise: regularise::RegulariseReport,
-    /// What is not needed.
+    /// What was not needed.
     pub reachable: reachable::ReachableReport,
 }
 

@@ -1,27 +1,28 @@
-//! Takes out what derives no text.
+//! Removes what derives no text.
 //!
-//! An expression is productive when it derives some text; the productive ones are the least fixpoint, found with one
-//! counter for every expression: for how many groups of children it still waits. What is left is replaced by
-//! [`Expr::Never`], and what contains it is narrowed: an arm disappears, a key is forbidden, an array ends earlier.
+//! An expression is productive if it derives some text. The productive expressions are a least fixed point, computed
+//! with one counter per expression: the number of groups of children of which none is productive yet. Unproductive
+//! expressions are replaced by [`Expr::Never`], and what contains them is narrowed: an arm disappears, a key is
+//! forbidden, an array ends earlier.
 //!
-//! Only the structure is looked at. Whether a regular set or a set of numbers is empty, and whether counts of members
-//! and items can be met, is decided where they become automata.
+//! Only the structure is examined. Whether a regular set or a set of numbers is empty, and whether counts of members
+//! and items can be met, is decided when automata are built.
 
 use super::rebuild;
 use crate::{
     Expr, ExprId, Grammar, GrammarBuilder, NumberSet, Regular, Slot, StringContent, StringShape,
 };
 
-/// What the pass has found.
+/// The result of the pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProductiveReport {
     /// The rules that derive no text, in the order of the grammar.
     pub never: Vec<String>,
-    /// Whether the root is one of them: then the grammar has no text at all.
+    /// Whether the root is one of them: the grammar then has no text at all.
     pub root_is_never: bool,
 }
 
-/// Runs the pass. Rules stay, even those that derive nothing.
+/// Runs the pass. Rules are kept, even those that derive nothing.
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, ProductiveReport) {
     let productive = productive(&grammar);
@@ -32,7 +33,7 @@ pub fn run(grammar: Grammar) -> (Grammar, ProductiveReport) {
     for rule in grammar.rules() {
         builder.declare(rule.name.clone());
     }
-    // Children stand in the arena before what is made of them.
+    // Children precede their parents in the arena.
     let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
     for (expr, &lives) in grammar.exprs.into_iter().zip(&productive) {
         let narrowed = if lives {
@@ -55,7 +56,8 @@ pub fn run(grammar: Grammar) -> (Grammar, ProductiveReport) {
     (builder.finish(grammar.root, grammar.form), report)
 }
 
-/// Whether all that derives nothing is [`Expr::Never`], which a builder always makes, and nothing contains it.
+/// Whether everything unproductive is already [`Expr::Never`], which a builder always contains, and nothing refers to
+/// it.
 fn is_clean(grammar: &Grammar, productive: &[bool]) -> bool {
     let lives = |id: ExprId| productive[id.index()];
     let is_kept = |(expr, &lives_itself): (&Expr, &bool)| match expr {
@@ -66,11 +68,11 @@ fn is_clean(grammar: &Grammar, productive: &[bool]) -> bool {
         && grammar.exprs().iter().zip(productive).all(is_kept)
 }
 
-/// Which expressions derive some text.
+/// For each expression, whether it derives some text.
 #[must_use]
 pub fn productive(grammar: &Grammar) -> Vec<bool> {
     let exprs = grammar.exprs();
-    // An expression waits for groups of children: for one child of each.
+    // An expression waits for groups of children: for one productive child of each.
     let mut waiting: Vec<usize> = vec![0; exprs.len()];
     let mut groups: Vec<Option<u32>> = Vec::new();
     let mut groups_of_child: Vec<Vec<u32>> = vec![Vec::new(); exprs.len()];
@@ -85,7 +87,7 @@ pub fn productive(grammar: &Grammar) -> Vec<bool> {
             waiting[index] += 1;
         };
         if !demands(grammar, expr, &mut needs) {
-            // Nothing helps.
+            // No child can make it productive.
             waiting[index] = usize::MAX;
         } else if waiting[index] == 0 {
             productive[index] = true;
@@ -108,7 +110,7 @@ pub fn productive(grammar: &Grammar) -> Vec<bool> {
     productive
 }
 
-/// Hands out the groups of children of which each needs a productive one; `false` where nothing helps.
+/// Passes to `needs` each group of children of which one must be productive; returns `false` if no text is possible.
 fn demands(
     grammar: &Grammar,
     expr: &Expr,
@@ -180,7 +182,7 @@ fn has_numbers(set: &NumberSet) -> bool {
     }
 }
 
-/// A productive expression without what its unproductive children promise; `None` where nothing changes.
+/// A productive expression without its unproductive parts; `None` if nothing changes.
 fn narrow(expr: &Expr, productive: &[bool]) -> Option<Expr> {
     let lives = |id: &ExprId| productive[id.index()];
     match expr {
@@ -201,7 +203,7 @@ fn narrow(expr: &Expr, productive: &[bool]) -> Option<Expr> {
             for property in &mut shape.properties {
                 property.value = property.value.filter(lives);
             }
-            // With other keys allowed, a key without values has to stay: it is forbidden.
+            // If other keys are allowed, a key without values must stay, because it is forbidden.
             if shape.additional.is_none() {
                 shape.patterns.retain(|pattern| has_values(&pattern.value));
             }

@@ -1,16 +1,16 @@
-//! Drops the rules, and the expressions, that the root does not need.
+//! Drops the rules and expressions that cannot be reached from the root.
 
 use super::rebuild;
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 
-/// What the pass has found.
+/// The result of the pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReachableReport {
-    /// The rules that are gone, in the order of the grammar.
+    /// The dropped rules, in the order of the grammar.
     pub dropped: Vec<String>,
 }
 
-/// Runs the pass. The rules that stay keep their order.
+/// Runs the pass. The remaining rules keep their order.
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
     let (exprs, rules) = reach(&grammar);
@@ -19,7 +19,7 @@ pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
     }
     let mut builder = GrammarBuilder::new();
     let mut report = ReachableReport::default();
-    // The new ids of the rules that stay.
+    // The new ids of the remaining rules.
     let mut renamed: Vec<Option<RuleId>> = Vec::with_capacity(rules.len());
     for (rule, &reached) in grammar.rules().iter().zip(&rules) {
         renamed.push(reached.then(|| builder.declare(rule.name.clone())));
@@ -27,7 +27,7 @@ pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
             report.dropped.push(rule.name.clone());
         }
     }
-    // Children stand in the arena before what is made of them.
+    // Children precede their parents in the arena.
     let mut copies: Vec<ExprId> = Vec::with_capacity(exprs.len());
     for (expr, &reached) in grammar.exprs.into_iter().zip(&exprs) {
         let copy = match expr {
@@ -52,7 +52,7 @@ pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
     (builder.finish(root, grammar.form), report)
 }
 
-/// Which expressions and which rules can be met on the way from the root.
+/// The expressions and the rules that can be reached from the root.
 fn reach(grammar: &Grammar) -> (Vec<bool>, Vec<bool>) {
     let mut exprs = vec![false; grammar.exprs().len()];
     let mut rules = vec![false; grammar.rules().len()];

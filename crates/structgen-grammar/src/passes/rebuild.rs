@@ -1,8 +1,8 @@
-//! Copying a grammar from one arena to another.
+//! Copies expressions from one arena to another.
 
 use crate::{Expr, ExprId, GrammarBuilder};
 
-/// Adds `expr` with other children: `map` gives the new child of each old one.
+/// Adds `expr` with other children: `map` returns the new child for each old one.
 pub(crate) fn copy(
     builder: &mut GrammarBuilder,
     expr: Expr,

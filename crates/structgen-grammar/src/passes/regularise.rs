@@ -1,30 +1,30 @@
 //! Joins what needs no stack into regular terminals: `[a-z]+ ("," [a-z]+)*` becomes one automaton instead of four and a
 //! counter.
 //!
-//! Literals, regular terminals, and the sequences, choices and repetitions of them are regular; so is a rule that is
-//! made of them and does not come back to itself, and it is put in the place of its references where that keeps
-//! terminals small. In a sequence or choice that is not regular as a whole, the neighbours or arms that are regular are
-//! joined. JSON shapes, long lists of literals and token terminals are borders: nothing is joined across them.
+//! Literals, regular terminals, and their sequences, choices and repetitions are regular. So is a rule that consists of
+//! these and is not recursive; it replaces its references if terminals stay small. In a sequence or choice that is not
+//! regular as a whole, adjacent regular parts or regular arms are joined. JSON shapes, long lists of literals and token
+//! terminals are boundaries: nothing is joined across them.
 
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId, passes::rebuild};
 
-/// The most nodes of one regular terminal, shared ones counted every time they occur.
+/// The maximum number of nodes of one regular terminal, counting shared ones every time they occur.
 const MAX_SIZE: usize = 100_000;
-/// The most nodes of a rule that is put in the place of more than one reference.
+/// The maximum number of nodes of a rule that replaces more than one reference.
 const MAX_INLINED: usize = 256;
-/// How deep a regular terminal may nest.
+/// The maximum nesting of a regular terminal.
 const MAX_DEPTH: u32 = 200;
 /// Inner sequences and choices up to this length are copied into outer ones.
 const FLATTENED: usize = 64;
 
-/// What the pass has found.
+/// The result of the pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegulariseReport {
-    /// The rules that are now one regular terminal, in the order of the grammar.
+    /// The rules that became one regular terminal, in the order of the grammar.
     pub regular: Vec<String>,
 }
 
-/// Runs the pass. Rules stay, even those that nothing refers to any more.
+/// Runs the pass. Rules are kept, even those that nothing refers to any more.
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
     let forms = forms(&grammar);
@@ -33,7 +33,7 @@ pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
         builder.declare(rule.name.clone());
     }
     let needed = needed(&grammar, &forms);
-    // Children stand in the arena before what is made of them.
+    // Children precede their parents in the arena.
     let mut copies: Vec<ExprId> = Vec::with_capacity(needed.len());
     for (index, expr) in grammar.exprs.into_iter().enumerate() {
         let copy = match &forms[index] {
@@ -70,7 +70,7 @@ impl Form {
         }
     }
 
-    /// A regular terminal that is there already, if it is not too large.
+    /// The form of an existing regular terminal, if it is not too large.
     fn measured(regular: &Regular) -> Option<Self> {
         let mut size = 0;
         let mut depth = 0;
@@ -97,7 +97,7 @@ impl Form {
         }
         let regular = regular.clone();
         Some(Self {
-            // What is joined beside it is none of its look-arounds' business.
+            // Its look-arounds must not see the text that it is joined with.
             regular: match (looks, &regular) {
                 (true, Regular::Concat(_) | Regular::Union(_))
                 | (true, Regular::Repeat { .. } | Regular::Look { .. }) => {
@@ -159,7 +159,7 @@ impl Form {
     }
 }
 
-/// The parts of a concatenation or union that is being made.
+/// The parts of a concatenation or union under construction.
 #[derive(Default)]
 struct List {
     parts: Vec<Regular>,
@@ -208,7 +208,7 @@ impl List {
 
 /// The regular form of every expression that has one within the limits.
 ///
-/// An expression is looked at when all its children have been; what is in a cycle never is.
+/// An expression is computed after all its children; expressions in a cycle never are.
 fn forms(grammar: &Grammar) -> Vec<Option<Form>> {
     let exprs = grammar.exprs();
     let mut references = vec![0_usize; grammar.rules().len()];
@@ -282,7 +282,7 @@ fn form(
     }
 }
 
-/// Which expressions the new grammar holds: the bodies of rules, and what is in those that are not regular.
+/// The expressions that the new grammar keeps: the bodies of rules, and the parts of those that are not regular.
 fn needed(grammar: &Grammar, forms: &[Option<Form>]) -> Vec<bool> {
     let mut needed = vec![false; forms.len()];
     let mut stack: Vec<ExprId> = grammar.rules().iter().map(|rule| rule.body).collect();
@@ -303,7 +303,7 @@ fn terminal(builder: &mut GrammarBuilder, form: &Form) -> ExprId {
     }
 }
 
-/// An expression that is not regular, with its regular neighbours or arms joined.
+/// An expression that is not regular, with its adjacent regular parts or regular arms joined.
 fn joined(
     builder: &mut GrammarBuilder,
     expr: Expr,

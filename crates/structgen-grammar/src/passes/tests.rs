@@ -1,4 +1,4 @@
-//! No pass changes what a grammar says: random grammars against a chart of all their matches.
+//! No pass changes the language: random grammars are compared with a chart of all their matches.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::{CharSet, Expr, ExprId, GrammarBuilder, JsonForm, Regular, RuleId, TokenTerminal};
 
-/// For every expression and place, where its matches end: the least fixpoint of the definitions. Shapes and tokens
-/// match nothing here.
+/// For every expression and position, the ends of its matches: the least fixed point of the definitions. Shapes and
+/// tokens match nothing here.
 fn accepts(grammar: &Grammar, text: &[u8]) -> bool {
     let places = text.len() + 1;
     let mut chart: Vec<Vec<BTreeSet<usize>>> =
@@ -98,7 +98,7 @@ fn regular_ends(regular: &Regular, text: &[u8], from: usize) -> BTreeSet<usize> 
     }
 }
 
-/// An expression before it has a builder.
+/// An expression that is not in a builder yet.
 #[derive(Clone, Debug)]
 enum Tree {
     Bytes(&'static str),
@@ -181,7 +181,7 @@ proptest! {
                 );
             }
         }
-        // Texts that hold a token are texts as well, so only one direction.
+        // A text may also derive through a token, which the chart cannot match, so only one direction holds.
         let (_, report) = productive::run(grammar);
         prop_assert!(!report.root_is_never || passed[3].to_string() == "rule-0 ::= never()\n");
     }

@@ -165,7 +165,7 @@ fn deep_and_shared_expressions_are_cut_and_not_run_into() {
     let a = builder.bytes("a");
     let mut deep = a;
     for _ in 0..100_000 {
-        // Twice the level before, and one level deeper.
+        // Twice as large as the level before, and one level deeper.
         let either = builder.choice([a, deep]);
         let both = builder.sequence([either, deep]);
         deep = builder.repeat(both, 0, Some(2));

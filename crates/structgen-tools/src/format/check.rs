@@ -1,4 +1,4 @@
-//! Whether the parts of a format can be told from one another.
+//! Checks that the parts of a format can be distinguished from one another.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{Call, Enclosed, Marker, MemberContent, Position, ToolFormat, core};
 use crate::FormatError;
 use crate::tool::is_name_char;
 
-/// How long a marker may be, in bytes, and how many texts may stand for one.
+/// The maximum length of a marker in bytes, and the maximum number of its texts.
 const LONGEST: usize = 500;
 const MOST: usize = 8;
 
@@ -83,7 +83,7 @@ impl ToolFormat {
         }
     }
 
-    /// What may open the output has to be told apart.
+    /// Checks that everything that may open the output can be distinguished.
     fn check_openings(&self) -> Result<(), FormatError> {
         let mut openings: Vec<(&'static str, String)> = Vec::new();
         let enclosed = self.reasoning.as_ref().map(|it| ("reasoning", &it.begin));
@@ -222,7 +222,7 @@ impl ToolFormat {
         Ok(())
     }
 
-    /// What comes behind a call has to be told apart.
+    /// Checks that everything that may follow a call can be distinguished.
     fn check_next(&self) -> Result<(), FormatError> {
         let call = self.call.opening();
         let mut next = Vec::new();
@@ -236,14 +236,14 @@ impl ToolFormat {
                     let reason = "between two calls there is nothing but whitespace";
                     return Err(FormatError::entry("calls.separator", reason));
                 }
-                // The same but for whitespace is the same.
+                // Texts that differ in whitespace only count as equal.
                 if !next.iter().any(|(_, known)| *known == text) {
                     next.push(("calls.separator", text));
                 }
             }
         }
         check_apart(&next)?;
-        // Ends may go on from one another: the longest counts.
+        // One end may be a prefix of another: the longest match counts.
         for end in entries("calls.end", &self.calls.end) {
             let mut all = next.clone();
             all.push(end);
@@ -254,7 +254,8 @@ impl ToolFormat {
 }
 
 impl ToolFormat {
-    /// Whether the next call is known by its name alone: it stands behind whitespace, and what ends all calls is no name.
+    /// Whether a call is recognised as the next one by its name alone: it follows whitespace, and no end of all calls
+    /// starts like a name.
     fn names_begin_calls(&self) -> bool {
         let end = |end: &str| core(end).starts_with(|c| !is_name_char(c));
         let spaced = |text: &str| !text.is_empty();
@@ -264,12 +265,12 @@ impl ToolFormat {
     }
 }
 
-/// A marker as it is compared where whitespace says nothing.
+/// A marker without its whitespace, for comparisons in which whitespace does not matter.
 pub(crate) fn squeezed(marker: &str) -> String {
     marker.chars().filter(|&c| !crate::is_space(c)).collect()
 }
 
-/// What a marker may be but for whitespace, each once, if it is anything.
+/// The texts of a marker without whitespace, each once, except the empty text.
 fn entries(entry: &'static str, marker: &Marker) -> Vec<(&'static str, String)> {
     let texts: BTreeSet<String> = marker.texts().map(squeezed).collect();
     let some = texts.into_iter().filter(|text| !text.is_empty());
@@ -298,7 +299,7 @@ fn check_enclosed(entry: &'static str, enclosed: &Enclosed) -> Result<(), Format
     check_one_core(entry, &enclosed.end)
 }
 
-/// The texts of what ends something differ in whitespace only.
+/// Checks that the texts of an end differ in whitespace only.
 fn check_one_core(entry: &'static str, marker: &Marker) -> Result<(), FormatError> {
     let first = core(marker.first());
     if first.is_empty() || marker.texts().any(|text| core(text) != first) {

@@ -1,4 +1,4 @@
-//! How a chat model writes its calls: a format, which is data.
+//! Tool-call formats: how a chat model writes its calls, as data.
 
 mod check;
 mod presets;
@@ -10,40 +10,40 @@ use crate::{FormatError, is_space};
 
 /// How a chat model writes its calls, its reasoning and its text.
 ///
-/// Read from TOML; the fields below are its entries. A marker is a text, or a list of texts any of which may stand there; whether a marker is
-/// one token, a special one or several is the vocabulary's affair. Whitespace at a marker's ends is written as the format has it, and may
-/// be missing where a text is read.
+/// A format is read from TOML; the fields below are its entries. A marker is a text, or a list of alternative texts.
+/// Whether a marker is one token, a special token or several tokens depends on the vocabulary. Whitespace at the ends
+/// of a marker is written as in the format, and may be missing when a text is parsed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ToolFormat {
     /// The name of the format.
     pub name: String,
-    /// Which models use it.
+    /// The models that use it.
     #[serde(default)]
     pub models: String,
     /// Where it is documented.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// What encloses the reasoning before anything else.
+    /// The markers around the reasoning, which precedes everything else.
     #[serde(default)]
     pub reasoning: Option<Enclosed>,
-    /// What encloses text where there are no calls: mostly nothing.
+    /// The markers around text in an output without calls; usually none.
     #[serde(default)]
     pub text: Text,
-    /// What encloses text before calls, where `text` is enclosed.
+    /// The markers around text before calls, if `text` has markers.
     #[serde(default)]
     pub preamble: Option<Enclosed>,
-    /// What stands around and between calls.
+    /// The markers around and between calls.
     pub calls: Calls,
     /// A single call.
     pub call: Call,
-    /// Texts in this format, and what they mean.
+    /// Sample outputs in this format, and their meaning.
     #[serde(default, rename = "sample")]
     pub samples: Vec<Sample>,
 }
 
-/// A text that may stand at a place, or several of which any one may.
+/// A marker: a text, or several alternative ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "OneOrMany")]
 pub struct Marker(Vec<String>);
@@ -64,45 +64,46 @@ impl From<OneOrMany> for Marker {
     }
 }
 
-/// What encloses a text.
+/// The markers around a text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enclosed {
-    /// What it begins with.
+    /// The opening marker.
     pub begin: Marker,
-    /// What it ends with: texts that differ in the whitespace at their ends. What is enclosed does not have it.
+    /// The closing marker: texts that differ only in the whitespace at their ends. The enclosed text cannot contain it.
     pub end: Marker,
 }
 
-/// What encloses text where there are no calls.
+/// The markers around text in an output without calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
-    /// What it begins with.
+    /// The opening marker.
     #[serde(default)]
     pub begin: Marker,
-    /// What it ends with. An empty text among them is for ends that are end-of-sequence tokens.
+    /// The closing marker. An empty text among its texts stands for end-of-sequence tokens.
     #[serde(default)]
     pub end: Marker,
 }
 
-/// What stands around and between calls.
+/// The markers around and between calls.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
     /// Where calls may begin.
     #[serde(default)]
     pub position: Position,
-    /// What says that calls begin: a part, from its start, of `begin` and `call.begin` together. Text never has it.
+    /// The trigger that marks the beginning of calls: a prefix of `begin` followed by `call.begin` (and the opening
+    /// brace, if a call is an object). Text never contains it.
     #[serde(default)]
     pub trigger: String,
-    /// What stands before the first call.
+    /// The marker before the first call.
     #[serde(default)]
     pub begin: Marker,
-    /// What stands between calls.
+    /// The marker between calls.
     #[serde(default)]
     pub separator: Marker,
-    /// What stands behind the last call.
+    /// The marker after the last call.
     #[serde(default)]
     pub end: Marker,
     /// Whether there may be several calls.
@@ -118,10 +119,10 @@ fn yes() -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Position {
-    /// Behind any text.
+    /// After any text.
     #[default]
     Anywhere,
-    /// At the start of the output only, or behind its reasoning: an output is text or calls.
+    /// Only at the start of the output, or after its reasoning: an output is either text or calls.
     Start,
 }
 
@@ -131,61 +132,61 @@ pub enum Position {
 pub enum Call {
     /// One JSON object with the name and the arguments.
     Object {
-        /// What stands before the object.
+        /// The text before the object.
         #[serde(default)]
         begin: String,
         /// The members, in order.
         members: Vec<Member>,
-        /// What stands behind the object.
+        /// The text after the object.
         #[serde(default)]
         end: String,
     },
-    /// The name, and behind it the arguments as a JSON object.
+    /// The name, followed by the arguments as a JSON object.
     Json {
-        /// What stands before the name.
+        /// The text before the name.
         #[serde(default)]
         begin: String,
-        /// What stands behind the name if the call has an id there.
+        /// The id after the name, if calls have one there.
         #[serde(default)]
         id: Option<IdFormat>,
-        /// What stands between the name and the arguments.
+        /// The marker between the name and the arguments.
         #[serde(default)]
         name_end: Marker,
-        /// What stands behind the arguments.
+        /// The text after the arguments.
         #[serde(default)]
         end: String,
     },
-    /// The name, and behind it each argument between tags: strings as they are, all else as JSON.
+    /// The name, followed by each argument between tags: strings verbatim, all other values as JSON.
     Tagged {
-        /// What stands before the name.
+        /// The text before the name.
         #[serde(default)]
         begin: String,
-        /// What stands behind the name.
+        /// The marker after the name.
         #[serde(default)]
         name_end: Marker,
         /// An argument.
         parameter: Parameter,
-        /// What stands behind the last argument.
+        /// The text after the last argument.
         end: String,
     },
-    /// The name, and behind it the arguments as `{key:value,…}`: keys as they are, strings between quotes of the format's own, all else as
-    /// JSON. Strings and keys within lists and objects are written in the same way.
+    /// The name, followed by the arguments as `{key:value,…}`: keys verbatim, strings between the format's own quotes,
+    /// all other values as JSON. Strings and keys within lists and objects are written in the same way.
     Quoted {
-        /// What stands before the name.
+        /// The text before the name.
         #[serde(default)]
         begin: String,
-        /// What stands before and behind a string, which does not have it.
+        /// The quote before and after a string, which cannot contain it.
         quote: String,
-        /// What stands behind the closing brace.
+        /// The text after the closing brace.
         #[serde(default)]
         end: String,
     },
-    /// A call as Python has it: `name(key=value, …)`, with literals of Python.
+    /// A call in Python syntax: `name(key=value, …)`, with Python literals.
     Python {
-        /// What stands before the name.
+        /// The text before the name.
         #[serde(default)]
         begin: String,
-        /// What stands behind the closing parenthesis.
+        /// The text after the closing parenthesis.
         #[serde(default)]
         end: String,
     },
@@ -197,9 +198,9 @@ pub enum Call {
 pub struct Member {
     /// The key.
     pub key: String,
-    /// What it holds.
+    /// What its value is.
     pub holds: MemberContent,
-    /// For an id, what it may be: a regular expression. For a constant, the text.
+    /// For an id, a regular expression of its values; for a constant, the text.
     #[serde(default)]
     pub value: String,
     /// Whether an id or a constant may be missing.
@@ -207,7 +208,7 @@ pub struct Member {
     pub optional: bool,
 }
 
-/// What a member of a call holds.
+/// The content of a member of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberContent {
@@ -221,13 +222,13 @@ pub enum MemberContent {
     Constant,
 }
 
-/// An id behind a name.
+/// An id after a name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdFormat {
-    /// What stands before the id.
+    /// The text before the id.
     pub begin: String,
-    /// What the id may be: a regular expression over ASCII letters, digits, `_` and `-`.
+    /// A regular expression of the ids, over ASCII letters, digits, `_` and `-`.
     pub pattern: String,
 }
 
@@ -235,15 +236,15 @@ pub struct IdFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// What stands before the key.
+    /// The text before the key.
     pub begin: String,
-    /// What stands between the key and the value.
+    /// The marker between the key and the value.
     pub key_end: Marker,
-    /// What stands behind the value: texts that differ in the whitespace at their ends. A string does not have it.
+    /// The marker after the value: texts that differ only in the whitespace at their ends. A string cannot contain it.
     pub end: Marker,
 }
 
-/// A text in the format, and what it means.
+/// A sample output in the format, and its meaning.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -251,7 +252,7 @@ pub struct Sample {
     pub about: String,
     /// The output.
     pub output: String,
-    /// The text in it that is neither call nor reasoning.
+    /// The text in it, without calls and reasoning.
     #[serde(default)]
     pub text: String,
     /// The reasoning in it.
@@ -275,7 +276,7 @@ pub struct SampleCall {
     pub id: Option<String>,
 }
 
-/// Arguments that a file gives as JSON in a text.
+/// The arguments of a sample, as JSON in a string.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Argument(pub Value);
@@ -289,7 +290,7 @@ impl TryFrom<String> for Argument {
 }
 
 impl ToolFormat {
-    /// A format from the text of a file.
+    /// Parses a format from the text of a file.
     ///
     /// ```
     /// use structgen_tools::{FormatError, ToolFormat};
@@ -312,7 +313,8 @@ impl ToolFormat {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] when the text is no format, or one whose parts cannot be told from one another.
+    /// [`FormatError`] if the text is not a format, or the parts of the format cannot be distinguished from one
+    /// another.
     pub fn from_toml(text: &str) -> Result<Self, FormatError> {
         let format: Self = toml::from_str(text).map_err(|error| FormatError::NotAFormat {
             reason: error.to_string(),
@@ -321,18 +323,18 @@ impl ToolFormat {
         Ok(format)
     }
 
-    /// A format that comes along, by its name or another name of the models that use it: `qwen`, `llama3`, …
+    /// A built-in format, by its name or by a name of the models that use it: `qwen`, `llama3`, …
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         presets::find(name)
     }
 
-    /// The names of the formats that come along.
+    /// The names of the built-in formats.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         presets::ALL.iter().map(|preset| preset.0)
     }
 
-    /// What calls are recognised by.
+    /// The texts by which calls are recognised.
     pub(crate) fn triggers(&self) -> Vec<String> {
         if !self.calls.trigger.is_empty() {
             return vec![self.calls.trigger.clone()];
@@ -342,7 +344,7 @@ impl ToolFormat {
         begins.map(|begin| format!("{begin}{call}")).collect()
     }
 
-    /// Whether text stands between markers.
+    /// Whether text has markers around it.
     #[must_use]
     pub fn encloses_text(&self) -> bool {
         !self.text.begin.first().is_empty()
@@ -350,7 +352,7 @@ impl ToolFormat {
 }
 
 impl Call {
-    /// What stands before the call's own content.
+    /// The text before the call's own content.
     pub(crate) fn begin(&self) -> &str {
         match self {
             Self::Object { begin, .. }
@@ -361,7 +363,7 @@ impl Call {
         }
     }
 
-    /// What stands behind the call's own content.
+    /// The text after the call's own content.
     pub(crate) fn end(&self) -> &str {
         match self {
             Self::Object { end, .. }
@@ -372,7 +374,7 @@ impl Call {
         }
     }
 
-    /// What every call begins with.
+    /// The common beginning of all calls.
     pub(crate) fn opening(&self) -> String {
         let brace = if matches!(self, Self::Object { .. }) {
             "{"
@@ -384,7 +386,7 @@ impl Call {
 }
 
 impl Marker {
-    /// The texts, of which there is at least one: the empty one, if no other.
+    /// The texts, of which there is at least one: the empty one, if there is no other.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let none = self.0.is_empty().then_some("");
         self.0.iter().map(String::as_str).chain(none)
@@ -401,7 +403,7 @@ pub(crate) fn core(marker: &str) -> &str {
     marker.trim_matches(is_space)
 }
 
-/// The whitespace before a marker's text, and the one behind.
+/// The whitespace before and after a marker's text.
 pub(crate) fn edges(marker: &str) -> (&str, &str) {
     let left = marker.len() - marker.trim_start_matches(is_space).len();
     let right = marker.trim_end_matches(is_space).len().max(left);

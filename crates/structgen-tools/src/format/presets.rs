@@ -1,8 +1,8 @@
-//! The formats that come along: one file each.
+//! The built-in formats: one file each.
 
 use super::ToolFormat;
 
-/// Names, other names, and files.
+/// Names, aliases and files.
 pub(super) const ALL: [(&str, &[&str], &str); 26] = [
     (
         "command-r",
@@ -136,7 +136,7 @@ pub(super) fn find(name: &str) -> Option<ToolFormat> {
     let named = ALL
         .iter()
         .find(|(own, others, _)| *own == name || others.contains(&name))?;
-    // The test below holds all of them to it.
+    // The test below checks that all of them parse.
     ToolFormat::from_toml(named.2).ok()
 }
 

@@ -1,4 +1,4 @@
-//! Arguments that are not one JSON object: a tag or a keyword for each.
+//! Arguments that are not one JSON object: each has a tag or a keyword.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_frontend::json_schema::{Effect, ReportEntry};
@@ -14,18 +14,18 @@ use super::raw::{Excluded, text_before};
 use crate::format::{Parameter, core};
 use crate::{Tool, ToolError};
 
-/// How an argument between tags is to be read.
+/// How the text of an argument between tags is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
-    /// A string, as it is.
+    /// As a string, verbatim.
     Raw,
-    /// JSON.
+    /// As JSON.
     Json,
-    /// JSON if it is some, else a string.
+    /// As JSON if it is JSON, else as a string.
     Either,
 }
 
-/// The objects among the values of an expression.
+/// The objects among the alternatives of an expression.
 pub(super) fn objects(builder: &GrammarBuilder, root: ExprId) -> Vec<ExprId> {
     leaves(builder, [root])
         .into_iter()
@@ -33,7 +33,7 @@ pub(super) fn objects(builder: &GrammarBuilder, root: ExprId) -> Vec<ExprId> {
         .collect()
 }
 
-/// What the expressions are alternatives of, through rules and choices. Rules of schemas refer to themselves only through values.
+/// The alternatives of the expressions, through rules and choices. Rules of schemas are recursive only through values.
 pub(super) fn leaves(
     builder: &GrammarBuilder,
     from: impl IntoIterator<Item = ExprId>,
@@ -56,11 +56,11 @@ pub(super) fn leaves(
     leaves
 }
 
-/// Why a string that comes from an input is refused.
+/// Why a grounded string is refused.
 pub(super) const GROUNDED: &str = "a string that comes from an input is written as JSON only";
 
 impl Lowering<'_> {
-    /// The arguments as tags, in the order in which they are declared.
+    /// The arguments as tags, in the order of their declaration.
     pub(super) fn tagged(
         &mut self,
         tool: &Tool,
@@ -87,7 +87,7 @@ impl Lowering<'_> {
                     return Err(self.unsupported(tool, property, reason));
                 }
                 let (value, kind) = self.tagged_value(tool, property, parameter)?;
-                // Where alternatives of the schema disagree, what it looks like decides.
+                // Alternatives of the schema must agree on how the argument is parsed.
                 let known = kinds.entry(property.key.to_string()).or_insert(kind);
                 if *known != kind {
                     let reason = "one alternative of the schema has a string here and another one something else";
@@ -161,7 +161,7 @@ impl Lowering<'_> {
             }
             return Ok((self.builder.choice(arms), ArgumentKind::Raw));
         }
-        // As JSON everything can be written, strings that look like JSON included.
+        // Everything can be written as JSON, including strings that look like JSON.
         arms.extend(leaves);
         Ok((self.builder.choice(arms), ArgumentKind::Either))
     }
@@ -204,9 +204,9 @@ impl Lowering<'_> {
         Ok(self.builder.choice(arms))
     }
 
-    /// The parts that are there, with commas between them; each with whether it has to be.
+    /// The parts that are present, separated by commas; each with whether it is required.
     pub(super) fn listed(&mut self, parts: &[(ExprId, bool)], comma: ExprId) -> ExprId {
-        // What may come once something has, and what may come at first, from some part on.
+        // For each suffix of the parts: the continuation after an earlier part, and the text if no part came before.
         let mut behind = self.builder.bytes("");
         let mut first = behind;
         for &(part, required) in parts.iter().rev() {
@@ -224,7 +224,8 @@ impl Lowering<'_> {
         first
     }
 
-    /// JSON is Python, but for three words; strings without anything to escape may have single quotes.
+    /// JSON is valid Python except for `true`, `false` and `null`. Strings without characters to escape may have single
+    /// quotes.
     fn python_value(&mut self, tool: &Tool, property: &Property) -> Result<ExprId, ToolError> {
         let mut arms = leaves(&self.builder, property.value.values());
         for leaf in arms.clone() {
@@ -250,7 +251,7 @@ impl Lowering<'_> {
         Ok(self.builder.choice(arms))
     }
 
-    /// An object that is nothing but a list of properties.
+    /// Returns the shape of an object that is only a list of properties.
     pub(super) fn plain(&mut self, tool: &Tool, object: ExprId) -> Result<ObjectShape, ToolError> {
         let refuse = |reason| {
             Err(ToolError::Unsupported {
@@ -264,7 +265,7 @@ impl Lowering<'_> {
             return refuse("arguments are an object");
         };
         let mut shape = (**shape).clone();
-        // A property without a value never comes, and may only be kept from coming as an additional one.
+        // A property without a value is never present; it may only exclude the key from additional ones.
         shape
             .properties
             .retain(|property| !property.value.alternatives.is_empty());
@@ -300,7 +301,7 @@ impl Lowering<'_> {
         Ok(shape)
     }
 
-    /// Whether it is a string that comes from an input. It is bound as JSON writes it, and in no other way.
+    /// Whether the expression is a grounded string. It is only bound in its JSON form.
     pub(super) fn is_grounded_string(&self, leaf: ExprId) -> bool {
         let Expr::Grounded { body, .. } = self.builder.get(leaf) else {
             return false;
@@ -323,13 +324,13 @@ impl Lowering<'_> {
     }
 }
 
-/// Where a property is declared, mostly.
+/// The location of most declarations of the property.
 fn pointer(property: &Property) -> String {
     let key = escaped(&property.key);
     format!("#/properties/{key}")
 }
 
-/// The strings of a shape, not escaped.
+/// The strings of a shape, unescaped.
 pub(super) fn as_it_is(shape: &StringShape, excluded: Excluded) -> Regular {
     let content = match &shape.content {
         StringContent::Any => Regular::any_text(),

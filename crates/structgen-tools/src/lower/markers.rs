@@ -1,10 +1,10 @@
-//! Markers: texts until the vocabulary is known, then its tokens.
+//! Markers: texts until the vocabulary is known, then tokens.
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, TokenTerminal};
 use structgen_vocab::Vocabulary;
 
-/// The rules of the markers, by their texts.
+/// The rules of the markers, by text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MarkerRules {
     rules: Vec<(String, RuleId)>,
@@ -32,8 +32,8 @@ impl MarkerRules {
     }
 }
 
-/// The grammar in which the markers are written as this vocabulary has them: what is a special token is that token, all else is text, however
-/// many ordinary tokens that takes.
+/// The grammar with its markers as this vocabulary encodes them: special tokens are those tokens, and everything else
+/// is text, of any number of ordinary tokens.
 pub(crate) fn for_vocabulary(
     grammar: Grammar,
     markers: &MarkerRules,
@@ -41,7 +41,7 @@ pub(crate) fn for_vocabulary(
 ) -> Grammar {
     let (root, form) = (grammar.root(), grammar.form().clone());
     let mut specials: Vec<&str> = vocabulary.special_tokens().map(|(_, name)| name).collect();
-    // Of two names that begin alike the longer one is found, as tokenizers do it.
+    // Of two names with a common prefix the longer one is found, as in tokenizers.
     specials.sort_unstable_by_key(|name| (std::cmp::Reverse(name.len()), *name));
     let mut builder = GrammarBuilder::from(grammar);
     for (text, rule) in &markers.rules {
@@ -68,7 +68,7 @@ enum Part<'t> {
     Token(&'t str),
 }
 
-/// A text as special tokens and what is between them, from the left.
+/// Splits a text into special tokens and the parts between them, from the left.
 fn split<'t>(text: &'t str, specials: &[&'t str]) -> Vec<Part<'t>> {
     let mut parts = Vec::new();
     let (mut from, mut at) = (0, 0);

@@ -1,6 +1,7 @@
-//! From tools and a format to a grammar.
+//! Builds a grammar from tools and a format.
 //!
-//! The output is reasoning, then text or calls. Each marker is a rule of its own, so that it can become tokens when the vocabulary is known.
+//! The output is reasoning, then text or calls. Each marker is a rule of its own, so that it can become tokens once the
+//! vocabulary is known.
 
 mod arguments;
 mod markers;
@@ -21,19 +22,19 @@ use self::raw::{Excluded, text_before};
 use crate::format::{Call, MemberContent, Position, ToolFormat, core};
 use crate::{Content, Marker, Reasoning, Tool, ToolChoice, ToolError, ToolOptions};
 
-/// What tools and a format come to.
+/// The result of lowering tools and a format.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     /// The grammar, with markers as their texts.
     pub(crate) grammar: Grammar,
     pub(crate) markers: MarkerRules,
-    /// How the arguments of formats with tags are to be read, by tool and key.
+    /// How the arguments of formats with tags are parsed, by tool and key.
     pub(crate) kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
     /// What became of the keywords of each tool's schema.
     pub(crate) reports: Vec<(String, CompileReport)>,
 }
 
-/// How deep JSON may nest: serde_json reads 127 levels, and a call may be one or two.
+/// The maximum nesting of JSON: serde_json parses 127 levels, and a call adds one or two.
 const DEEPEST: u32 = 120;
 
 /// # Errors
@@ -56,7 +57,7 @@ pub(crate) fn lower(
     let body = lowering.output(tools)?;
     lowering.builder.define(root, body);
     let mut form = lowering.form.unwrap_or_else(|| options.schema.form());
-    // What is written is read again, by a reader with these limits: nesting, and numbers up to 1.8e308.
+    // The output is parsed again, by a parser with these limits: nesting, and numbers up to 1.8e308.
     form.max_depth = form.max_depth.min(DEEPEST);
     form.numbers.exponent_digits = form.numbers.exponent_digits.min(2);
     Ok(Lowered {
@@ -105,14 +106,14 @@ impl Lowering<'_> {
             Reasoning::Required => with,
             Reasoning::Off => behind,
             Reasoning::Allowed => {
-                // What begins like reasoning is reasoning.
+                // Text that begins like reasoning is reasoning.
                 let without = self.body(calls, content, Some(&reasoning.begin));
                 self.builder.choice([with, without])
             }
         })
     }
 
-    /// What comes behind the reasoning; `not` is what its text must not begin with.
+    /// What follows the reasoning; its text must not begin with `not`.
     fn body(
         &mut self,
         calls: Option<ExprId>,
@@ -144,7 +145,7 @@ impl Lowering<'_> {
         self.builder.choice(arms)
     }
 
-    /// Text that is told from calls, without enclosing markers; with them, everything but the end.
+    /// Free text that is distinguishable from calls. If the format encloses text, everything except the end marker.
     fn free_text(&self, not: Option<&Marker>) -> Regular {
         let mut excluded;
         if self.format.encloses_text() {
@@ -186,7 +187,7 @@ impl Lowering<'_> {
         Some(self.builder.sequence([free, calls]))
     }
 
-    /// The content, where it is no free text.
+    /// The content, if it is not free text.
     fn content(&mut self, with_calls: bool) -> Result<Option<ExprId>, ToolError> {
         let may_be_call = match &self.options.content {
             Content::Text => false,
@@ -219,7 +220,7 @@ impl Lowering<'_> {
         Ok(part.root)
     }
 
-    /// One form for all JSON of an output.
+    /// Checks that all JSON of an output has one form.
     fn take_form(&mut self, tool: &str, form: JsonForm) -> Result<(), ToolError> {
         match &self.form {
             Some(known) if *known != form => Err(ToolError::Forms {
@@ -232,7 +233,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// All calls of an output; none where there are none.
+    /// All calls of an output; `None` if there are none.
     fn calls(&mut self, tools: &[Tool]) -> Result<Option<ExprId>, ToolError> {
         let chosen = chosen(tools, &self.options.choice)?;
         if chosen.is_empty() {
@@ -276,7 +277,7 @@ impl Lowering<'_> {
         };
         let mut schema = self.options.schema.clone();
         if words == Words::PYTHON {
-            // Python has other escapes; those that have to be there are the same.
+            // Python has other escapes; the necessary ones are the same.
             schema = schema.with_escapes(EscapeForm::Needed);
         }
         let part = json_schema::compile_part(&tool.parameters, &schema, part, &mut self.builder)
@@ -405,13 +406,13 @@ fn chosen<'t>(tools: &'t [Tool], choice: &ToolChoice) -> Result<Vec<&'t Tool>, T
         .collect())
 }
 
-/// A pattern that the format's check has read once.
+/// Parses a pattern that the format's check has accepted.
 fn pattern(text: &str) -> Regular {
     use structgen_frontend::regex::{RegexOptions, parse};
     parse(text, RegexOptions::rust()).unwrap_or(Regular::Never)
 }
 
-/// Whether a JSON text could begin like this, or with all of it.
+/// Whether a JSON text could begin like the trigger, judged by its first two characters.
 fn may_begin_json(trigger: &str) -> bool {
     let mut rest = core(trigger).chars().filter(|&c| !crate::is_space(c));
     let value = |c: char| c.is_ascii_digit() || "{[\"-tfn".contains(c);

@@ -1,4 +1,4 @@
-//! Arguments whose strings have quotes of the format's own, at every depth.
+//! Arguments whose strings have the format's own quotes, at every depth.
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::{ArrayShape, Expr, ExprId, ObjectShape, Property};
@@ -8,15 +8,15 @@ use super::arguments::{GROUNDED, as_it_is, leaves};
 use super::raw::text_before;
 use crate::{Tool, ToolError};
 
-/// How deep values may nest, as the reader has it; schemas that refer to themselves have no bound.
+/// The maximum nesting of values, as in the parser; recursive schemas are unbounded.
 const DEEPEST: usize = 100;
 
-/// What is known while the values of one argument are written.
+/// The state while the values of one argument are lowered.
 struct Quoting<'q> {
     quote: &'q str,
-    /// The argument that all of it belongs to.
+    /// The argument that contains the values.
     top: &'q Property,
-    /// Values that were met, with how deep they nest; nothing of those that are not done.
+    /// Known values, with their nesting; `None` while a value is in progress.
     known: FxHashMap<ExprId, Option<Nested>>,
 }
 
@@ -62,7 +62,7 @@ impl Lowering<'_> {
         Ok((self.builder.sequence([key, value]), depth))
     }
 
-    /// Recursive, and no deeper than allowed: what is not done is not met again.
+    /// Recursive; the depth is limited, since a value in progress is never entered again.
     fn quoted_value(
         &mut self,
         tool: &Tool,
@@ -99,7 +99,7 @@ impl Lowering<'_> {
         Ok((self.builder.choice(arms), deepest))
     }
 
-    /// An object or a list, each once.
+    /// An object or a list; each is lowered once.
     fn quoted_nested(
         &mut self,
         tool: &Tool,
@@ -112,7 +112,7 @@ impl Lowering<'_> {
             Some(None) => return Err(self.unsupported(tool, quoting.top, unbounded)),
             None => {}
         }
-        // As many are not done as nest.
+        // The number of values in progress is the nesting.
         if quoting.known.values().filter(|it| it.is_none()).count() > DEEPEST {
             return Err(self.unsupported(tool, quoting.top, unbounded));
         }

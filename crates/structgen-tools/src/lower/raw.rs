@@ -1,26 +1,27 @@
-//! Sets of texts that stop where they have to: free text, reasoning, and strings that are written as they are.
+//! Sets of texts that end at a marker: free text, reasoning, and strings that are written verbatim.
 //!
-//! A text `t` in front of a marker is told from it when the marker's first occurrence in both together is behind `t`. That is a regular set:
-//! all texts without the marker, less those whose end would become a marker together with the beginning of what follows.
+//! A text `t` before a marker is unambiguous if the first occurrence of the marker in both together is directly after
+//! `t`. Such texts are a regular set: all texts that do not contain the marker, except those whose end would complete a
+//! marker together with the beginning of what follows.
 
 use structgen_grammar::{CharSet, Regular};
 
 use crate::WHITESPACE;
 use crate::format::core;
 
-/// Any text that can be told from any of the markers behind it.
+/// The complement of texts that are unambiguous before any of the markers.
 pub(super) fn text_before<'m>(markers: impl IntoIterator<Item = &'m str>) -> Excluded {
     let markers: Vec<&str> = markers.into_iter().collect();
     let cores: Vec<&str> = markers.iter().map(|marker| core(marker)).collect();
     text_without(&cores, &markers)
 }
 
-/// Texts in which none of the markers occurs, not even where one of `following` comes after the text and completes it.
+/// Excludes texts that contain a marker, and texts that complete one together with the beginning of one of `following`.
 pub(crate) fn text_without(markers: &[&str], following: &[&str]) -> Excluded {
     let mut excluded = Excluded::default();
     for marker in markers {
         excluded.containing(marker);
-        // A proper beginning of the marker that would be completed by what follows the text.
+        // A proper prefix of the marker that the text after it would complete.
         for (at, _) in marker.char_indices().skip(1) {
             if following.iter().any(|next| next.starts_with(&marker[at..])) {
                 excluded.ending(&marker[..at]);
@@ -30,7 +31,7 @@ pub(crate) fn text_without(markers: &[&str], following: &[&str]) -> Excluded {
     excluded
 }
 
-/// Texts that are left out of all texts.
+/// A union of texts to exclude.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Excluded(Vec<Regular>);
 
@@ -48,13 +49,13 @@ impl Excluded {
         ]));
     }
 
-    /// Texts that begin with this, behind any whitespace.
+    /// Excludes texts that begin with this after any whitespace.
     pub(super) fn beginning(&mut self, text: &str) {
         let parts = [spaces(), Regular::literal(text), Regular::any_text()];
         self.0.push(Regular::concat(parts));
     }
 
-    /// Texts that are JSON: whoever reads a text takes them for a value and not for a string.
+    /// Excludes texts that look like JSON: they are parsed as a value, not as a string.
     pub(super) fn json(&mut self) {
         for opening in ["{", "[", "\""] {
             self.beginning(opening);
@@ -77,7 +78,7 @@ impl Excluded {
         self.0.push(Regular::concat([spaces(), value, spaces()]));
     }
 
-    /// All other texts.
+    /// The complement: all other texts.
     pub(crate) fn others(self) -> Regular {
         if self.0.is_empty() {
             return Regular::any_text();

@@ -1,4 +1,5 @@
-//! Arguments that are no JSON object: between tags, or as keywords of Python. Out of them comes one, piece by piece.
+//! Arguments that are not a JSON object: between tags, or as Python keywords. They are converted to one, piece by
+//! piece.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +10,7 @@ use super::spec::Ends;
 use crate::is_space;
 use crate::lower::ArgumentKind;
 
-/// Arguments so far.
+/// The arguments parsed so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Collected {
     pub(super) values: Map<String, Value>,
@@ -17,19 +18,19 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    /// What stands before a key's value.
+    /// The JSON before the value of a key.
     fn key(&mut self, key: &str) -> String {
         let before = if self.begun { ", " } else { "{" };
         self.begun = true;
         format!("{before}{}: ", Value::from(key))
     }
 
-    /// What stands at the end.
+    /// The JSON at the end.
     pub(super) fn end(&self) -> &'static str {
         if self.begun { "}" } else { "{}" }
     }
 
-    /// Whether the key is new.
+    /// Inserts a value; returns whether the key is new.
     fn insert(&mut self, key: &str, value: Value) -> bool {
         self.values.insert(key.to_owned(), value).is_none()
     }
@@ -77,7 +78,7 @@ impl TaggedValue {
         }
     }
 
-    /// Takes a character and says whether the value is complete. What it adds to the arguments goes into `json`.
+    /// Consumes a character; returns whether the value is complete. Appends what it adds to the arguments to `json`.
     pub(super) fn push(
         &mut self,
         c: char,
@@ -87,7 +88,7 @@ impl TaggedValue {
         if strip(&mut self.lead, c) {
             return Ok(false);
         }
-        // Whether a value is JSON is said by its first character.
+        // The first character decides whether a value is JSON.
         if !self.begun && !is_space(c) {
             self.begun = true;
             let is_json = match self.kind {
@@ -140,7 +141,7 @@ impl TaggedValue {
     }
 }
 
-/// Whether the character belongs to the whitespace that a marker ends with.
+/// Consumes whitespace that belongs to the marker before; returns whether `c` does.
 pub(super) fn strip(lead: &mut String, c: char) -> bool {
     if lead.starts_with(c) {
         lead.drain(..c.len_utf8());
@@ -150,26 +151,26 @@ pub(super) fn strip(lead: &mut String, c: char) -> bool {
     false
 }
 
-/// The text within a JSON string.
+/// Appends a text as the content of a JSON string.
 fn escape(text: &str, json: &mut String) {
     let quoted = Value::from(text).to_string();
     json.push_str(&quoted[1..quoted.len() - 1]);
 }
 
-/// Arguments with commas between them, up to the closing bracket.
+/// Arguments separated by commas, up to the closing bracket.
 #[derive(Clone, Debug)]
 pub(super) struct ListedArguments {
     argument: String,
     depth: usize,
-    /// Of the string that is read: what ends it, and where its content begins.
+    /// The current string: its end, and where its content begins.
     string: Option<(String, usize)>,
     escaped: bool,
-    /// The quotes of a format's own; Python's without one.
+    /// The format's own quote; `None` for Python.
     quote: Option<String>,
 }
 
 impl ListedArguments {
-    /// Keyword arguments of Python.
+    /// Python keyword arguments.
     pub(super) fn python() -> Self {
         Self {
             argument: String::new(),
@@ -180,7 +181,7 @@ impl ListedArguments {
         }
     }
 
-    /// Arguments whose strings have quotes of a format's own.
+    /// Arguments whose strings have the format's own quotes.
     pub(super) fn quoted(quote: &str) -> Self {
         Self {
             quote: Some(quote.to_owned()),
@@ -188,7 +189,7 @@ impl ListedArguments {
         }
     }
 
-    /// Takes a character and says whether the arguments are complete.
+    /// Consumes a character; returns whether the arguments are complete.
     pub(super) fn push(
         &mut self,
         c: char,

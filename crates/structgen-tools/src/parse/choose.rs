@@ -1,26 +1,26 @@
-//! One of several markers, behind any whitespace.
+//! Recognises one of several markers, after any whitespace.
 
 use crate::format::core;
 use crate::is_space;
 
-/// Decides between markers, which are told apart before any of them ends.
+/// Decides between markers, none of which is a prefix of another.
 #[derive(Clone, Debug)]
 pub(super) struct Choose<T> {
-    /// None is empty.
+    /// The markers, none of them empty.
     options: Vec<(Vec<char>, T)>,
-    /// Whether whitespace says something once a marker has begun.
+    /// Whether whitespace is significant once a marker has begun.
     exact: bool,
-    /// Which of them are still possible.
+    /// Which markers are still possible.
     live: Vec<bool>,
     matched: usize,
-    /// All that was read.
+    /// Everything read so far.
     seen: String,
 }
 
-/// What a character decides.
+/// The decision after a character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decision<T> {
-    /// Nothing yet.
+    /// Not decided yet.
     Open,
     /// This marker.
     Is(T),
@@ -29,12 +29,13 @@ pub(super) enum Decision<T> {
 }
 
 impl<T: Copy + PartialEq> Choose<T> {
-    /// Markers in which and around which any whitespace may stand. Empty markers are left out.
+    /// Markers with any whitespace in and around them. Empty markers are ignored.
     pub(super) fn new<'m>(options: impl IntoIterator<Item = (&'m str, T)>) -> Self {
         Self::with(options, false)
     }
 
-    /// Markers as they are, but for whitespace at their ends: for where there might be text instead. Empty ones are left out.
+    /// Markers with whitespace only at their ends, for positions where text is possible instead. Empty markers are
+    /// ignored.
     pub(super) fn exact<'m>(options: impl IntoIterator<Item = (&'m str, T)>) -> Self {
         Self::with(options, true)
     }
@@ -76,12 +77,12 @@ impl<T: Copy + PartialEq> Choose<T> {
         decision
     }
 
-    /// Whether one of the markers is this one.
+    /// Whether one of the markers has this tag.
     pub(super) fn leads_to(&self, tag: T) -> bool {
         self.options.iter().any(|(_, own)| *own == tag)
     }
 
-    /// All that was read.
+    /// Takes everything read so far.
     pub(super) fn seen(&mut self) -> String {
         std::mem::take(&mut self.seen)
     }

@@ -1,9 +1,9 @@
-//! Markers in a text that comes character by character.
+//! Finds markers in a text that arrives character by character.
 
-/// Looks for the first of some markers. What may be the beginning of one is held back.
+/// Finds the first of some markers. What may be the beginning of one is held back.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Finder {
-    /// None is empty.
+    /// The markers, none of them empty.
     markers: Vec<String>,
     held: String,
 }
@@ -19,10 +19,10 @@ impl Finder {
         }
     }
 
-    /// Takes a character. What is certain to be text goes into `text`; the marker that is complete now is returned.
+    /// Consumes a character; returns whether it completes a marker. Appends what is certainly text to `text`.
     pub(super) fn push(&mut self, c: char, text: &mut String) -> bool {
         self.held.push(c);
-        // The longest end of the text that begins a marker stays.
+        // The longest suffix that begins a marker is held back.
         let start = self.held.char_indices().map(|(at, _)| at);
         let start = start.chain([self.held.len()]).find(|&at| {
             let end = &self.held[at..];
@@ -37,7 +37,7 @@ impl Finder {
         found
     }
 
-    /// What is held back: text after all.
+    /// Takes what is held back, which turned out to be text.
     pub(super) fn rest(&mut self) -> String {
         std::mem::take(&mut self.held)
     }

@@ -1,14 +1,15 @@
-//! Literals of Python, and of formats with quotes of their own, as values of JSON.
+//! Python literals, and those of formats with quotes of their own, as JSON values.
 
 use serde_json::{Map, Value};
 
-/// How deep a literal may nest: as serde_json has it.
+/// The maximum nesting of a literal, as in serde_json.
 const DEEPEST: usize = 127;
 
-/// Reads a literal of Python: strings, numbers, lists, tuples, dictionaries with keys of strings, and the three words, which may be JSON's.
+/// Parses a Python literal: strings, numbers, lists, tuples, dictionaries with string keys, and `True`, `False` and
+/// `None`, which may also be written as in JSON.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of what is wrong.
 pub(super) fn python(text: &str) -> Result<Value, String> {
     read(Reader {
         rest: text,
@@ -16,10 +17,10 @@ pub(super) fn python(text: &str) -> Result<Value, String> {
     })
 }
 
-/// Reads a literal whose strings stand between these quotes, and whose keys need none.
+/// Parses a literal whose strings are between these quotes, and whose keys need none.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of what is wrong.
 pub(super) fn quoted(text: &str, quote: &str) -> Result<Value, String> {
     read(Reader {
         rest: text,
@@ -59,7 +60,7 @@ impl Reader<'_> {
         found.is_some()
     }
 
-    /// Recursive, and no deeper than allowed.
+    /// Recursive, up to the maximum depth.
     fn value(&mut self, depth: usize) -> Result<Value, String> {
         if depth > DEEPEST {
             return Err("it nests too deeply".to_owned());
@@ -145,7 +146,7 @@ impl Reader<'_> {
         Ok(key.trim().to_owned())
     }
 
-    /// Escapes are Python's; one that Python does not know stays as it is.
+    /// Resolves Python's escapes; unknown ones stay as they are.
     fn string(&mut self) -> Result<String, String> {
         if let Some(quote) = self.quote {
             let content = self.rest.strip_prefix(quote).unwrap_or(self.rest);

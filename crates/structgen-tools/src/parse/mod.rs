@@ -1,6 +1,6 @@
-//! From an output back to text, reasoning and calls, whole and while it comes.
+//! Parses an output into text, reasoning and calls, as a whole or while it arrives.
 //!
-//! The parser takes one character after another, so that it cannot matter how the output was cut into pieces.
+//! The parser consumes one character after another, so it does not matter how the output was split into pieces.
 
 mod arguments;
 mod choose;
@@ -23,52 +23,52 @@ use self::utf8::Utf8;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The tool's name, as it was written.
+    /// The tool's name, as written.
     pub name: String,
-    /// The arguments: an object. Its numbers are as `serde_json` keeps them; with JSON arguments, [`Event::Arguments`] has them as they
-    /// were written.
+    /// The arguments: an object. Its numbers are as `serde_json` stores them; for JSON arguments, [`Event::Arguments`]
+    /// has them as they were written.
     pub arguments: Value,
     /// The call's id, in formats that have one.
     pub id: Option<String>,
 }
 
-/// What an output holds.
+/// The content of an output.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Message {
-    /// What is neither reasoning nor a call.
+    /// The text, without reasoning and calls.
     pub text: String,
-    /// The reasoning; none where there is no place for it.
+    /// The reasoning; `None` if the output has no place for it.
     pub reasoning: Option<String>,
     /// The calls, in order.
     pub calls: Vec<ToolCall>,
 }
 
-/// What became certain about an output.
+/// A part of an output that has become certain.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// More text.
     Text(String),
-    /// More reasoning; empty where there is a place for it and nothing in it so far.
+    /// More reasoning; empty if there is a place for it but no text in it so far.
     Reasoning(String),
     /// A call has begun.
     CallStarted {
-        /// Which one, from 0.
+        /// The index of the call, from 0.
         index: usize,
         /// The tool's name.
         name: String,
     },
-    /// More of a call's arguments, as JSON: all pieces together are the arguments.
+    /// More of a call's arguments, as JSON: the pieces, concatenated, are the arguments.
     Arguments {
-        /// Which call's.
+        /// The index of the call.
         index: usize,
         /// The piece.
         json: String,
     },
     /// A call is complete.
     CallFinished {
-        /// Which one.
+        /// The index of the call.
         index: usize,
         /// The call.
         call: ToolCall,
@@ -80,20 +80,20 @@ pub enum Event {
 #[error("at byte {offset} of the output: {kind}")]
 #[non_exhaustive]
 pub struct ParseError {
-    /// How many bytes were read before.
+    /// The number of bytes read before the error.
     pub offset: usize,
     /// What is wrong.
     pub kind: ParseErrorKind,
 }
 
-/// What is wrong about an output.
+/// What is wrong with an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
     /// A marker of the format is missing.
     #[error("{} is expected", expected.join(" or "))]
     Expected {
-        /// What may stand there, without whitespace.
+        /// The expected markers, without whitespace.
         expected: Vec<String>,
     },
     /// A call has no name.
@@ -105,7 +105,7 @@ pub enum ParseErrorKind {
         /// The tool.
         name: String,
     },
-    /// Arguments are not what the format says.
+    /// The arguments are not in the format.
     #[error("the arguments of {name:?} cannot be read: {reason}")]
     Arguments {
         /// The tool.
@@ -113,7 +113,7 @@ pub enum ParseErrorKind {
         /// Why.
         reason: String,
     },
-    /// An argument comes twice.
+    /// An argument occurs twice.
     #[error("the argument {key:?} of {name:?} comes twice")]
     Twice {
         /// The tool.
@@ -126,7 +126,8 @@ pub enum ParseErrorKind {
     Incomplete,
 }
 
-/// A parser for one output. It is fed text, bytes or tokens in pieces of any size and hands out what became certain.
+/// A parser for one output. It accepts text, bytes or tokens in pieces of any size and returns events as soon as they
+/// are certain.
 ///
 /// ```
 /// use serde_json::json;
@@ -160,15 +161,16 @@ impl ToolParser {
         }
     }
 
-    /// Takes a piece of the output.
+    /// Parses a piece of the output.
     ///
     /// # Errors
-    /// When the output is not in the format; the same error from then on. What was certain before it is among the events.
+    /// If the output is not in the format; later calls return the same error. The events still contain what was certain
+    /// before it.
     pub fn push(&mut self, text: &str, events: &mut Vec<Event>) -> Result<(), ParseError> {
         self.push_bytes(text.as_bytes(), events)
     }
 
-    /// Takes a piece of the output in bytes, which may end within a character. What is no UTF-8 becomes U+FFFD.
+    /// Parses a piece of the output in bytes, which may end within a character. Bytes that are not UTF-8 become U+FFFD.
     ///
     /// # Errors
     /// As [`push`](ToolParser::push).
@@ -178,7 +180,8 @@ impl ToolParser {
         })
     }
 
-    /// Takes a token: its bytes, or for a special token its name, which is how formats write it. End-of-sequence ids belong to no output.
+    /// Parses a token: its bytes, or the name of a special token, which is how formats write it. End-of-sequence ids
+    /// are not part of an output.
     ///
     /// # Errors
     /// As [`push`](ToolParser::push).
@@ -197,7 +200,7 @@ impl ToolParser {
     /// Ends the output. Nothing may be pushed afterwards.
     ///
     /// # Errors
-    /// When the output ends within a call.
+    /// If the output ends within a call.
     pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), ParseError> {
         self.unless_failed(|machine, utf8| {
             let offset = utf8.finish(|c, offset| machine.take(c, offset, events))?;
@@ -205,7 +208,7 @@ impl ToolParser {
         })
     }
 
-    /// Takes what may fail; once something has, only the error.
+    /// Runs an operation unless an earlier one failed; returns that error otherwise.
     fn unless_failed(
         &mut self,
         take: impl FnOnce(&mut Machine, &mut Utf8) -> Result<(), ParseError>,
@@ -231,7 +234,7 @@ impl Message {
         json
     }
 
-    /// The message that events are about: all of an output, from its start.
+    /// The message that consists of all events of an output.
     #[must_use]
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Self {
         let mut message = Self::default();

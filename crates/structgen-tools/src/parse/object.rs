@@ -1,10 +1,10 @@
-//! JSON objects that come character by character: where they end, and what a member of theirs holds.
+//! JSON objects that arrive character by character: where they end, and the content of some members.
 
 use serde_json::Value;
 
 use crate::is_space;
 
-/// Follows JSON far enough to know strings from structure.
+/// Tracks JSON far enough to distinguish strings from structure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Json {
     pub(super) depth: usize,
@@ -13,7 +13,7 @@ pub(super) struct Json {
 }
 
 impl Json {
-    /// Whether the next character belongs to a string.
+    /// Whether the next character is part of a string.
     pub(super) fn in_string(&self) -> bool {
         self.in_string
     }
@@ -38,34 +38,34 @@ impl Json {
     }
 }
 
-/// A call that is a JSON object with the name and the arguments in it.
+/// A call that is a JSON object with a name and arguments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectCall {
     text: String,
     json: Json,
     key: Option<String>,
-    /// Where the string began that may be a key.
+    /// Where the last string began, which may be a key.
     string: usize,
-    /// Where the value of the key begins.
+    /// Where the key's value begins.
     value: Option<usize>,
     pub(super) name: Option<String>,
-    /// Arguments that came before the name.
+    /// Arguments that preceded the name.
     held: String,
 }
 
-/// What a character of a call says.
+/// The result of a character of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// The name has become known.
+    /// Whether the name has become known.
     pub(super) named: bool,
     /// More of the arguments.
     pub(super) arguments: String,
-    /// The object is complete.
+    /// Whether the object is complete.
     pub(super) done: bool,
 }
 
 impl ObjectCall {
-    /// Takes a character; none where no object begins.
+    /// Consumes a character; returns `None` if no object begins.
     pub(super) fn push(
         &mut self,
         c: char,

@@ -1,4 +1,4 @@
-//! What a parser looks for: a format, as it is read.
+//! A format, prepared for the parser.
 
 use rustc_hash::FxHashMap;
 
@@ -6,20 +6,20 @@ use crate::format::{Call, Marker, MemberContent, Position, ToolFormat, core, edg
 use crate::lower::ArgumentKind;
 use crate::{Content, Reasoning, ToolOptions};
 
-/// A format, as it is read.
+/// A format, prepared for the parser.
 #[derive(Debug)]
 pub(crate) struct Spec {
     format: ToolFormat,
     kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
     pub(super) reasoning: Reasoning,
-    /// Whether calls may come behind text that nothing encloses.
+    /// Whether calls may follow text without markers.
     pub(super) finds_calls_in_text: bool,
     pub(super) triggers: Vec<Trigger>,
-    /// What stands between two calls, with what the next one begins with.
+    /// The separators between two calls, with the beginning of the next call.
     pub(super) next: Vec<String>,
-    /// What the end of all calls may have beyond a shorter one.
+    /// What a longer end of all calls has beyond a shorter one.
     pub(super) longer_ends: Vec<String>,
-    /// The member of a call that holds the name, and the one that holds the arguments.
+    /// The keys of the members with the name and with the arguments.
     pub(super) members: Members,
 }
 
@@ -31,29 +31,29 @@ pub(super) struct Members {
     pub(super) id: Option<String>,
 }
 
-/// What calls are recognised by, and what comes then.
+/// The trigger of calls, and what follows it.
 #[derive(Clone, Debug)]
 pub(super) struct Trigger {
     pub(super) text: String,
-    /// The markers that lead to the call's content.
+    /// The markers between the trigger and the call's content.
     pub(super) rest: Vec<String>,
-    /// What the trigger has of the content.
+    /// The part of the content that the trigger contains.
     pub(super) content: String,
 }
 
 /// How to find the end of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Ends {
-    /// What ends it, with and without the whitespace before it.
+    /// The markers that end it, with and without the whitespace before them.
     pub(super) markers: Vec<String>,
-    /// The whitespace that the marker before the text ends with.
+    /// The whitespace at the end of the marker before the text.
     pub(super) lead: String,
-    /// The whitespace that the marker behind it ends with.
+    /// The whitespace at the end of the marker after it.
     pub(super) behind: String,
 }
 
 impl Ends {
-    /// Of markers with several texts, the first says which whitespace belongs to them.
+    /// If a marker has several texts, the first determines its whitespace.
     pub(super) fn new(begin: &Marker, end: &Marker) -> Self {
         let ends = end.texts().filter(|end| !core(end).is_empty());
         let markers = ends.flat_map(|end| [end.trim_end_matches(crate::is_space), core(end)]);
@@ -86,7 +86,7 @@ impl Spec {
                     let whole = format!("{calls}{begin}");
                     match whole.strip_prefix(text.as_str()) {
                         Some(left) => trigger.rest.push(left.to_owned()),
-                        // The format's check has seen that the call goes on like this.
+                        // The format's check ensures that the call continues like this.
                         None => trigger.content = text[whole.len()..].to_owned(),
                     }
                 }
@@ -143,7 +143,7 @@ impl Spec {
         &self.format
     }
 
-    /// How an argument between tags is read. What no schema speaks of is read as what it looks like.
+    /// How an argument between tags is parsed. Arguments that are not in the schema are parsed by what they look like.
     pub(super) fn kind(&self, tool: &str, key: &str) -> ArgumentKind {
         let kind = self.kinds.get(tool).and_then(|kinds| kinds.get(key));
         kind.copied().unwrap_or(ArgumentKind::Either)

@@ -1,6 +1,6 @@
-//! Characters out of bytes that come in pieces.
+//! Decodes UTF-8 that arrives in pieces.
 
-/// The beginning of a character, and how many bytes went before.
+/// An incomplete character, and the number of bytes before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Utf8 {
     held: Vec<u8>,
@@ -8,7 +8,7 @@ pub(super) struct Utf8 {
 }
 
 impl Utf8 {
-    /// Hands out the characters that are complete, each with the offset behind it.
+    /// Passes on complete characters, each with the offset after it.
     pub(super) fn push<E>(
         &mut self,
         bytes: &[u8],
@@ -26,7 +26,7 @@ impl Utf8 {
                 Ok(valid) => (valid, None),
                 Err(error) => {
                     let (valid, bad) = rest.split_at(error.valid_up_to());
-                    // It is valid by what the error says.
+                    // The error reports that this part is valid.
                     let valid = std::str::from_utf8(valid).unwrap_or_default();
                     (valid, Some((bad, error.error_len())))
                 }
@@ -51,7 +51,7 @@ impl Utf8 {
         Ok(())
     }
 
-    /// Hands out what was begun as U+FFFD, and says how many bytes there were.
+    /// Passes on an incomplete character as U+FFFD, and returns the total number of bytes.
     pub(super) fn finish<E>(
         &mut self,
         mut take: impl FnMut(char, usize) -> Result<(), E>,

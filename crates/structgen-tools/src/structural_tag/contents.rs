@@ -1,4 +1,4 @@
-//! Parts with a form of their own: JSON, patterns and grammars.
+//! Parts with a syntax of their own: JSON, patterns and grammars.
 
 use serde_json::Value;
 use structgen_frontend::gbnf::{self, GbnfOptions};
@@ -78,7 +78,7 @@ impl Lowering<'_> {
         Ok(part.root)
     }
 
-    /// One form for all JSON of a text.
+    /// Checks that all JSON of a text has one form.
     fn take_form(&mut self, form: JsonForm, at: &Node<'_>) -> Result<()> {
         if { self.form.as_ref() }.is_some_and(|known| *known != form) {
             return Err(StructuralTagError::Forms {
@@ -118,7 +118,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The most whitespace at one place.
+/// The maximum whitespace in one place.
 fn longest_whitespace(whitespace: Whitespace) -> u32 {
     match whitespace {
         Whitespace::Compact => 0,
@@ -128,7 +128,7 @@ fn longest_whitespace(whitespace: Whitespace) -> u32 {
     }
 }
 
-/// Whether the form of JSON matters to a grammar.
+/// Whether a grammar depends on the form of JSON.
 fn has_json(grammar: &Grammar) -> bool {
     let is_json = |expr: &Expr| {
         matches!(

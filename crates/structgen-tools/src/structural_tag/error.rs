@@ -1,4 +1,4 @@
-//! Why a structural tag is refused.
+//! Errors of structural tags.
 
 use structgen_frontend::gbnf::GbnfError;
 use structgen_frontend::json_schema::SchemaError;
@@ -15,18 +15,18 @@ pub enum StructuralTagError {
         line: usize,
         /// The column in bytes, from 1.
         column: usize,
-        /// What is wrong there.
+        /// What is wrong at that position.
         reason: String,
     },
-    /// Something else is expected at a place.
+    /// A value is not what is expected.
     #[error("{pointer}: {expected} is expected here")]
     Expected {
         /// Where.
         pointer: String,
-        /// What belongs there.
+        /// What is expected.
         expected: String,
     },
-    /// A field that the object at this place does not have.
+    /// An unknown field of an object.
     #[error("{pointer}: there is no such field; there are: {}", known.join(", "))]
     UnknownField {
         /// Where the field is.
@@ -34,12 +34,12 @@ pub enum StructuralTagError {
         /// The fields of the object.
         known: Vec<&'static str>,
     },
-    /// Something that the notation has and that cannot be enforced.
+    /// A part of the notation that cannot be enforced.
     #[error("{pointer}: {reason}")]
     Unsupported {
         /// Where.
         pointer: String,
-        /// What about it, and what to do instead.
+        /// What is unsupported, and what to use instead.
         reason: String,
     },
     /// A JSON Schema is refused.
@@ -51,7 +51,7 @@ pub enum StructuralTagError {
         #[source]
         source: SchemaError,
     },
-    /// Two schemas write JSON in different ways; one text has one form.
+    /// Two schemas require different forms of JSON, but one text has one form.
     #[error("{pointer}: JSON is written in another form here than before; one text has one form")]
     Forms {
         /// Where the second one is.
@@ -78,7 +78,7 @@ pub enum StructuralTagError {
 }
 
 impl StructuralTagError {
-    /// Where in the structural tag, as a JSON Pointer; none where the text is not JSON.
+    /// The JSON Pointer into the structural tag; `None` if the text is not JSON.
     #[must_use]
     pub fn pointer(&self) -> Option<&str> {
         match self {

@@ -1,4 +1,4 @@
-//! Free text: what must not be in it, and what begins with a trigger in it.
+//! Free text: what it must not contain, and what follows a trigger in it.
 
 use serde_json::Value;
 use structgen_grammar::{CharSet, Expr, ExprId, Guide, Regular, TokenTerminal};
@@ -10,7 +10,7 @@ use crate::lower::raw::text_without;
 
 type Result<T> = std::result::Result<T, StructuralTagError>;
 
-/// What begins a stretch of structure in free text, and what follows it there.
+/// A trigger in free text, and what follows it.
 struct Arm {
     trigger: Trigger,
     rest: ExprId,
@@ -21,7 +21,7 @@ enum Trigger {
     Token(TokenTerminal),
 }
 
-/// Free text with arms in it.
+/// Free text with triggers in it.
 struct Dispatch<'v> {
     arms: Vec<Arm>,
     excludes: Vec<&'v str>,
@@ -44,7 +44,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Free text with tags that begin with texts.
+    /// Free text with tags that are triggered by texts.
     pub(super) fn triggered_tags(&mut self, node: &Node<'_>, ends: &[&str]) -> Result<ExprId> {
         let fields = node.fields(&[
             "type",
@@ -73,7 +73,7 @@ impl Lowering<'_> {
         Ok(self.dispatch(dispatch, ends))
     }
 
-    /// Free text with tags that begin with tokens.
+    /// Free text with tags that are triggered by tokens.
     pub(super) fn token_triggered_tags(
         &mut self,
         node: &Node<'_>,
@@ -187,7 +187,7 @@ impl Lowering<'_> {
         Ok(self.dispatch(dispatch, ends))
     }
 
-    /// Free text, in which what follows a trigger is one of its arms.
+    /// Free text in which every trigger is followed by the rest of one of its arms.
     fn dispatch(&mut self, dispatch: Dispatch<'_>, ends: &[&str]) -> ExprId {
         let triggers = dispatch.arms.iter().filter_map(|arm| match &arm.trigger {
             Trigger::Text(text) => Some(text.clone()),
@@ -224,7 +224,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The one trigger that a tag begins with, and the rest of its beginning.
+/// The only trigger that is a prefix of a tag's `begin`, and the rest of `begin`.
 fn split_at_trigger<'v>(begin: &Node<'v>, triggers: &[&str]) -> Result<(Trigger, &'v str)> {
     let text = begin.text()?;
     let mut found = triggers
@@ -242,7 +242,7 @@ fn split_at_trigger<'v>(begin: &Node<'v>, triggers: &[&str]) -> Result<(Trigger,
     }
 }
 
-/// Tokens that free text must not have. Special ones never come in it, and the texts of others are left out.
+/// Tokens to exclude from free text. It never contains special ones, and the texts of others are excluded.
 fn excluded_tokens<'v>(fields: &Fields<'v>) -> Result<Vec<&'v str>> {
     let Some(node) = fields.optional("exclude_tokens") else {
         return Ok(Vec::new());
@@ -255,7 +255,7 @@ fn excluded_tokens<'v>(fields: &Fields<'v>) -> Result<Vec<&'v str>> {
     node.list()?.iter().map(named).collect()
 }
 
-/// Text without `excludes` and `ends`, told from what follows it.
+/// Text that contains none of `excludes` and `ends`, not even together with what follows it.
 fn free_text(excludes: &[&str], ends: &[&str], following: &[&str]) -> Regular {
     let markers = [excludes, ends].concat();
     text_without(&markers, following).others()

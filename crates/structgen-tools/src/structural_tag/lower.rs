@@ -1,4 +1,4 @@
-//! From a structural tag to a grammar.
+//! Builds a grammar from a structural tag.
 
 use serde_json::Value;
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, StructuralTagError>;
 const TYPES: &str = "a type: const_string, json_schema, regex, grammar, any_text, sequence, or, optional, star, plus, repeat, tag, \
     triggered_tags, tags_with_separator, dispatch, token, exclude_token, token_triggered_tags or token_dispatch";
 
-/// What a structural tag comes to.
+/// The result of lowering a structural tag.
 pub(super) struct Lowered {
     pub(super) grammar: Grammar,
     pub(super) markers: MarkerRules,
@@ -48,7 +48,7 @@ pub(super) struct Lowering<'o> {
     markers: MarkerRules,
     pub(super) reports: Vec<(String, CompileReport)>,
     pub(super) form: Option<JsonForm>,
-    /// How many grammars were embedded.
+    /// The number of embedded grammars.
     pub(super) grammars: usize,
 }
 
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         self.format(&fields.required("format")?, &[])
     }
 
-    /// A text of a format. Where one of `ends` follows, the text does not have it, so that it is told from it.
+    /// A text of a format. It is unambiguous before any of `ends`, which may follow it.
     pub(super) fn format(&mut self, node: &Node<'_>, ends: &[&str]) -> Result<ExprId> {
         let kind = node.value.get("type");
         let Some(kind) = kind.and_then(Value::as_str) else {
@@ -202,7 +202,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// What follows the beginning of a tag; `outer` may follow the tag itself.
+    /// The part of a tag after its `begin`; `outer` may follow the tag itself.
     pub(super) fn content_and_end(&mut self, tag: &Tag<'_>, outer: &[&str]) -> Result<ExprId> {
         if let Some(token) = token_of(&tag.end)? {
             let content = self.format(&tag.content, &[])?;
@@ -239,7 +239,7 @@ impl Lowering<'_> {
     }
 }
 
-/// A tag, which within a list of tags needs no type.
+/// A tag, which needs no type within a list of tags.
 pub(super) struct Tag<'v> {
     pub(super) begin: Node<'v>,
     content: Node<'v>,
@@ -262,7 +262,7 @@ impl<'v> Tag<'v> {
     }
 }
 
-/// The token that a beginning or an end is, where it is no text.
+/// The token of a `begin` or `end`, unless it is a text.
 pub(super) fn token_of(node: &Node<'_>) -> Result<Option<TokenTerminal>> {
     if !node.value.is_object() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Structural tags: the notation of XGrammar for texts that are free in some places and fixed in others.
+//! Structural tags: XGrammar's notation for texts that are free in some places and structured in others.
 
 mod contents;
 mod error;
@@ -17,8 +17,8 @@ use structgen_vocab::Vocabulary;
 
 use crate::lower::{MarkerRules, for_vocabulary};
 
-/// A text that is free in some places and has a given structure in others, as
-/// [XGrammar's structural tags](https://xgrammar.mlc.ai/docs/tutorials/structural_tag.html) describe it. Cheap to clone.
+/// A text that is free in some places and has a given structure in others, as described by [XGrammar's structural
+/// tags](https://xgrammar.mlc.ai/docs/tutorials/structural_tag.html). Cheap to clone.
 ///
 /// A *format* is an object with a `type`:
 ///
@@ -38,11 +38,11 @@ use crate::lower::{MarkerRules, for_vocabulary};
 /// | `token_triggered_tags`, `token_dispatch` | as above, with tokens for triggers |
 ///
 /// Free text ends at the first `end` of the tag around it. With `at_least_one`, triggered tags begin with a tag; with
-/// `stop_after_first`, they end after one. What the notation has and is not enforced here (XML styles of schemas, excluded
-/// parts of JSON strings, `any_tokens`) is refused with its JSON Pointer.
+/// `stop_after_first`, they end after one. Parts of the notation that are not enforced (XML styles of schemas, excluded
+/// parts of JSON strings, `any_tokens`) are refused with their JSON Pointer.
 ///
-/// The text of a `const_string`, `begin`, `end` or trigger that is, or has in it, a special token of the vocabulary is that
-/// token ([`grammar_for`](StructuralTag::grammar_for)).
+/// If a `const_string`, `begin`, `end` or trigger is or contains the name of a special token of the vocabulary, that
+/// part of it is the token ([`grammar_for`](StructuralTag::grammar_for)).
 ///
 /// ```
 /// use serde_json::json;
@@ -81,7 +81,7 @@ impl StructuralTag {
     /// `triggers`.
     ///
     /// # Errors
-    /// [`StructuralTagError`], with the JSON Pointer of what is refused.
+    /// [`StructuralTagError`], with the JSON Pointer of the refused part.
     pub fn new(tag: &Value, options: &SchemaOptions) -> Result<Self, StructuralTagError> {
         let lowered = lower::lower(tag, options)?;
         Ok(Self {
@@ -93,7 +93,7 @@ impl StructuralTag {
         })
     }
 
-    /// The same from its text.
+    /// Compiles a structural tag from its text.
     ///
     /// # Errors
     /// As [`new`](StructuralTag::new), and [`StructuralTagError::NotJson`].
@@ -107,14 +107,14 @@ impl StructuralTag {
         Self::new(&value, options)
     }
 
-    /// The grammar over bytes, with every marker as its text.
+    /// The grammar over bytes, with every marker as text.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.inner.grammar
     }
 
-    /// The grammar for a vocabulary: a marker, or a part of one, that is a special token there has to be that token; all
-    /// else is text.
+    /// The grammar for a vocabulary: markers, or parts of them, that are special tokens must be those tokens;
+    /// everything else is text.
     #[must_use]
     pub fn grammar_for(&self, vocabulary: &Vocabulary) -> Grammar {
         for_vocabulary(self.inner.grammar.clone(), &self.inner.markers, vocabulary)

@@ -1,4 +1,4 @@
-//! A JSON value and where it is, read field by field.
+//! A JSON value with its location, read field by field.
 
 use serde_json::{Map, Value};
 use structgen_grammar::TokenTerminal;
@@ -39,7 +39,7 @@ impl<'v> Node<'v> {
         self.value.as_str().ok_or_else(|| self.expected("a text"))
     }
 
-    /// A text that is not empty.
+    /// A text that must not be empty.
     pub(super) fn some_text(&self) -> Result<&'v str, StructuralTagError> {
         let text = self.text()?;
         match text.is_empty() {
@@ -84,7 +84,7 @@ impl<'v> Node<'v> {
         }
     }
 
-    /// The fields of an object, none of which may be other than `known`.
+    /// The fields of an object; fields other than `known` are errors.
     pub(super) fn fields(&self, known: &[&'static str]) -> Result<Fields<'v>, StructuralTagError> {
         let object = self.value.as_object();
         let object = object.ok_or_else(|| self.expected("an object"))?;
@@ -108,7 +108,7 @@ pub(super) struct Fields<'v> {
 }
 
 impl<'v> Fields<'v> {
-    /// A field that may be missing, or null, which is the same.
+    /// A field that may be missing or null.
     pub(super) fn optional(&self, name: &str) -> Option<Node<'v>> {
         let value = self.object.get(name).filter(|value| !value.is_null())?;
         Some(Node {
@@ -125,12 +125,12 @@ impl<'v> Fields<'v> {
             })
     }
 
-    /// A flag, false where it is missing.
+    /// A flag, `false` if missing.
     pub(super) fn flag(&self, name: &str) -> Result<bool, StructuralTagError> {
         self.optional(name).map_or(Ok(false), |node| node.flag())
     }
 
-    /// A list of texts, empty where it is missing.
+    /// A list of texts, empty if missing.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<&'v str>, StructuralTagError> {
         let texts = self.optional(name).map(|node| node.texts());
         texts.unwrap_or_else(|| Ok(Vec::new()))

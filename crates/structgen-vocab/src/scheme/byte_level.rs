@@ -1,9 +1,9 @@
 //! GPT-2's byte-level alphabet: a printable character for each byte.
 
-/// The bytes that a byte-level string stands for.
+/// The bytes of a byte-level string.
 ///
-/// A string with a character outside the alphabet stands for itself, which is how added tokens
-/// with spaces or other scripts in them decode.
+/// A string with a character outside the alphabet stands for itself. Added tokens that contain spaces or other scripts
+/// decode this way.
 pub(super) fn bytes(text: &str) -> Vec<u8> {
     text.chars()
         .map(byte_of)
@@ -11,10 +11,10 @@ pub(super) fn bytes(text: &str) -> Vec<u8> {
         .unwrap_or_else(|| text.as_bytes().to_vec())
 }
 
-/// The byte that a character of the alphabet stands for.
+/// The byte of a character of the alphabet.
 ///
-/// Bytes that are printable in Latin-1 are their own characters. The 68 others (controls, the
-/// spaces, the soft hyphen) are in their order the characters from U+0100 on.
+/// Bytes that are printable in Latin-1 stand for themselves. The 68 others (controls, spaces, the soft hyphen) are, in
+/// order, the characters from U+0100 on.
 fn byte_of(c: char) -> Option<u8> {
     let code = u32::from(c);
     match code {

@@ -1,4 +1,4 @@
-//! Decides from a tokenizer file which scheme its strings follow, or refuses.
+//! Determines the scheme of a tokenizer file's strings, or refuses the file.
 
 use super::{ByteSpelling, Scheme};
 use crate::VocabularyError;
@@ -48,7 +48,7 @@ pub(crate) fn detect<M>(file: &TokenizerFile<M>) -> Result<Scheme, VocabularyErr
     }
 }
 
-/// Refuses models whose strings mean something else at other places in a word.
+/// Refuses models whose strings mean something else at other positions in a word.
 fn check_model<M>(model: &Model<M>) -> Result<(), VocabularyError> {
     let known = "only BPE and Unigram models are understood";
     match (model.kind.as_deref(), &model.vocab) {
@@ -75,7 +75,7 @@ fn check_model<M>(model: &Model<M>) -> Result<(), VocabularyError> {
             "a Unigram model lists tokens with scores",
         )),
         (Some(other), _) => Err(VocabularyError::unsupported("/model/type", other, known)),
-        // Old files do not name the type; merges and scores are only in one model each.
+        // Old files do not name the type; only BPE has merges, and only Unigram has scores.
         (None, Pieces::Ids(_)) if model.merges.is_some() => Ok(()),
         (None, Pieces::Scores(_)) if model.merges.is_none() => Ok(()),
         (None, _) => Err(VocabularyError::unsupported(
@@ -102,12 +102,12 @@ fn check_model<M>(model: &Model<M>) -> Result<(), VocabularyError> {
     Ok(())
 }
 
-/// Reads the steps of a decoder in their order.
+/// Reads the steps of a decoder in order.
 #[derive(Default)]
 struct DecoderReader {
     replacements: Vec<(String, String)>,
     bytes: Option<ByteSpelling>,
-    /// From here on the decoder sees the text, not tokens.
+    /// Whether the following steps see the joined text, not tokens.
     joined: bool,
 }
 
@@ -154,7 +154,7 @@ impl DecoderReader {
                 self.joined = true;
                 Ok(())
             }
-            // Strip at the start of the text does not touch a token after other text.
+            // Stripping the start of the text does not affect tokens after other text.
             Some("Strip") if !self.joined => {
                 refuse("a Strip of every token, instead of the text, is not understood")
             }
@@ -189,7 +189,7 @@ impl DecoderReader {
         pointer: &str,
     ) -> Result<(), VocabularyError> {
         self.check_before_bytes(step, pointer)?;
-        // Real ones are one character; a long one would make every token large.
+        // Real ones are one character long; a long one would make every token large.
         if to.len() > MAX_REPLACEMENT_BYTES {
             return Err(VocabularyError::TooLarge {
                 what: "a decoder's replacement in bytes",
@@ -201,7 +201,7 @@ impl DecoderReader {
         Ok(())
     }
 
-    /// Behind bytes or joined text, a step would look across the borders of tokens.
+    /// After bytes or joined text, a step would look across token boundaries.
     fn check_before_bytes(&self, step: &Value, pointer: &str) -> Result<(), VocabularyError> {
         if self.bytes.is_none() && !self.joined {
             return Ok(());
@@ -214,7 +214,7 @@ impl DecoderReader {
     }
 }
 
-/// Whether a part, or a part of its sequences, has a type.
+/// Whether a part, or an element of its sequence, has this type.
 fn has_type(part: &Value, list: &str, name: &str) -> bool {
     part.get("type").and_then(Value::as_str) == Some(name)
         || part

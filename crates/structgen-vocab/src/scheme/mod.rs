@@ -1,8 +1,7 @@
-//! Which bytes a token's string in the file stands for.
+//! Maps the strings of tokens in a file to bytes.
 //!
-//! The decoder of the file decides, because the decoder is what turns tokens into text. Only
-//! decoders are understood under which every token has bytes of its own wherever it stands
-//! after other text; the rest is refused by name.
+//! The decoder in the file determines this, since it turns tokens into text. A decoder is supported only if every token
+//! has the same bytes at any position after other text; all others are refused by name.
 
 mod byte_level;
 mod detect;
@@ -15,24 +14,24 @@ pub(crate) use detect::detect;
 /// How the strings of a vocabulary spell bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scheme {
-    /// Strings and what stands for them in the text, applied in order, before the bytes.
+    /// Replacements in a string, applied in order before its bytes are read.
     replacements: Vec<(String, String)>,
     bytes: ByteSpelling,
 }
 
-/// How a string, replacements done, spells bytes.
+/// How a string spells bytes, after replacements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ByteSpelling {
     /// One character for each byte, by GPT-2's table.
     ByteLevel,
-    /// `<0xHH>` is a byte, any other string is itself.
+    /// `<0xHH>` is a byte; any other string stands for itself.
     ByteFallback,
-    /// Every string is itself.
+    /// Every string stands for itself.
     Utf8,
 }
 
 impl Scheme {
-    /// The bytes of a token after other text; of a token that is too long, too many bytes.
+    /// The bytes of a token after other text; for a token that is too long, more than the maximum number of bytes.
     pub(crate) fn token_bytes(&self, name: &str) -> Vec<u8> {
         if self.replacements.is_empty() {
             return self.bytes.spell(name);
@@ -40,7 +39,7 @@ impl Scheme {
         let mut text = name.to_owned();
         for (from, to) in &self.replacements {
             text = text.replace(from, to);
-            // Replacements can double a text again and again. The caller refuses this one.
+            // Replacements can double a text repeatedly. The caller rejects a text of this size.
             if text.len() > Vocabulary::MAX_TOKEN_BYTES {
                 return text.into_bytes();
             }

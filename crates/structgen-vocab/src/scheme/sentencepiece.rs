@@ -1,8 +1,8 @@
 //! SentencePiece's byte tokens.
 
-/// The byte of a token `<0xHH>`; hexadecimal digits of either case.
+/// The byte of a token `<0xHH>`, with hexadecimal digits of either case.
 ///
-/// The sign of `<0x+F>` is a digit to the decoder that this follows, so it is one here.
+/// Like the reference decoder, this accepts a sign as the first digit, as in `<0x+F>`.
 pub(super) fn fallback_byte(name: &str) -> Option<u8> {
     let digits = name.strip_prefix("<0x")?.strip_suffix('>')?;
     if digits.len() != 2 {

@@ -10,11 +10,11 @@ use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
 /// The tokenizers whose rules are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// GPT-2's, and that of its descendants.
+    /// GPT-2 and its descendants.
     Gpt2,
-    /// Qwen2's, which cuts a text otherwise.
+    /// Qwen2, which splits a text differently.
     Qwen2,
-    /// RoBERTa's and BART's: GPT-2's with tokens around a text.
+    /// RoBERTa and BART: GPT-2's tokenizer, with tokens around a text.
     Bart,
 }
 
@@ -42,7 +42,7 @@ fn unknown(pointer: &str, class: &str) -> VocabularyError {
     )
 }
 
-/// What Qwen2's tokenizer cuts a text into before merging.
+/// The pattern by which Qwen2's tokenizer splits a text before merging.
 const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 pub(super) fn tokenizer(
@@ -97,7 +97,7 @@ pub(super) fn tokenizer(
     })
 }
 
-/// What the configuration adds, and the class's own special tokens that the vocabulary has.
+/// The tokens that the configuration adds, and those of the class's own special tokens that the vocabulary contains.
 fn added_tokens(
     pieces: &[(String, u64)],
     class: Class,

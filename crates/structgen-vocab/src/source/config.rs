@@ -1,4 +1,4 @@
-//! What lies beside a tokenizer's file: its class, and the tokens that its configuration adds or names.
+//! The files next to a tokenizer's file: its class, and the tokens that its configuration adds or names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::VocabularyError;
 use crate::file::{AddedToken, read_limited};
 
-/// What the files beside a tokenizer's say.
+/// The contents of these files.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     /// `tokenizer_config.json`.
@@ -33,7 +33,7 @@ const TOKENS: [&str; 7] = [
 ];
 
 impl Config {
-    /// The files beside this one. Those that are missing say nothing.
+    /// Reads the files next to this one. Missing ones count as empty.
     pub(super) fn beside(path: &Path) -> Result<Self, VocabularyError> {
         let model = read(&path.with_file_name("config.json"))?;
         Ok(Self {
@@ -47,7 +47,7 @@ impl Config {
         })
     }
 
-    /// The class of the tokenizer, without the ending of those that read a `tokenizer.json`.
+    /// The class of the tokenizer, without the suffix of those that read a `tokenizer.json`.
     pub(super) fn class(&self) -> Option<&str> {
         let class = self.tokenizer.get("tokenizer_class")?.as_str()?;
         Some(class.strip_suffix("Fast").unwrap_or(class))
@@ -120,7 +120,7 @@ impl Config {
         }
         for name in named {
             let Some(id) = id_of(name) else {
-                // Tokens that the model has no place for.
+                // Tokens without an id in the model.
                 continue;
             };
             tokens
@@ -138,7 +138,7 @@ impl Config {
     }
 }
 
-/// A token that is added as it is.
+/// An added token that is matched exactly as it is.
 pub(super) fn plain(id: u64, content: &str, special: bool) -> AddedToken {
     AddedToken {
         id,
@@ -160,7 +160,7 @@ fn wrong(pointer: &str, reason: &'static str) -> VocabularyError {
     VocabularyError::unsupported(pointer, "not a list of tokens", reason)
 }
 
-/// A JSON file, null where there is none.
+/// The contents of a JSON file; null if there is none.
 fn read(path: &Path) -> Result<Value, VocabularyError> {
     match read_limited(path) {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| VocabularyError::json(&error)),

@@ -1,4 +1,4 @@
-//! The merges of a BPE model, where its file has scores or a list of lines instead.
+//! The merges of a BPE model whose file has scores or a list of lines instead.
 
 use rustc_hash::FxHashMap;
 
@@ -6,12 +6,11 @@ use crate::VocabularyError;
 use crate::error::check_size;
 use crate::file::Merge;
 
-/// The most bytes that are compared to find the merges of a model: some seconds.
+/// The maximum number of bytes that are compared to find the merges of a model: some seconds of work.
 const MAX_WORK: usize = 1 << 31;
 
-/// The merges that lead to each piece, the best score first. SentencePiece merges the two neighbours whose text is the
-/// piece with the best score; of several ways to one piece, that of the earlier pieces comes first, as transformers has
-/// them.
+/// The merges that produce each piece, best score first. SentencePiece merges the two neighbours that form the piece
+/// with the best score. Several merges that form one piece are ordered by the ids of their parts, as in transformers.
 pub(super) fn of_scores<'p>(
     pieces: impl Iterator<Item = (&'p str, u32, f32)> + Clone,
 ) -> Result<Vec<Merge>, VocabularyError> {
@@ -41,14 +40,14 @@ pub(super) fn of_scores<'p>(
         .collect())
 }
 
-/// The lines of a `merges.txt`.
+/// Parses the lines of a `merges.txt`.
 pub(super) fn of_lines(text: &[u8]) -> Result<Vec<Merge>, VocabularyError> {
     let text = std::str::from_utf8(text).map_err(|_| wrong(0))?;
     let is_comment =
         |at: usize, line: &str| line.trim().is_empty() || at == 0 && line.starts_with("#version");
     let lines = { text.lines().enumerate() }.filter(|&(at, line)| !is_comment(at, line));
     let merges = lines.map(|(at, line)| {
-        // Pieces have no spaces: byte-level models write them as `Ġ`.
+        // Pieces contain no spaces: byte-level models write them as `Ġ`.
         match line.trim_end_matches('\r').split_once(' ') {
             Some((left, right))
                 if !left.is_empty() && !right.is_empty() && !right.contains(' ') =>

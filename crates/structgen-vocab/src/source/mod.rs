@@ -1,8 +1,8 @@
-//! Tokenizers in other files than a `tokenizer.json`: read into what such a file would say.
+//! Tokenizers in other files than `tokenizer.json`, converted to the equivalent of such a file.
 //!
-//! A SentencePiece model and `vocab.json` with `merges.txt` leave open what is in `tokenizer_config.json` or in the code
-//! of a tokenizer's class: which tokens are put around a text, which are added, how the first space is treated. Classes
-//! whose ids or rules are others than their files' are refused by name.
+//! A SentencePiece model, or `vocab.json` with `merges.txt`, lacks some settings: which tokens surround a text, which
+//! are added, how the first space is treated. These are in `tokenizer_config.json` or in the code of the tokenizer's
+//! class. Classes whose ids or rules differ from their files are refused by name.
 
 mod byte_level;
 mod config;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::VocabularyError;
 use crate::file::{Merge, TokenizerFile, read_limited};
 
-/// Names of the files that a tokenizer is read from, the first one that is there; and of those that are read with it.
+/// The files that a tokenizer is read from, in order of preference, and those that are read with it.
 const FILES: [&str; 5] = [
     JSON,
     "tokenizer.model",
@@ -28,10 +28,10 @@ const JSON: &str = "tokenizer.json";
 const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 
-/// The file of a model folder that its tokenizer is read from: `tokenizer.json`, else a SentencePiece model
-/// (`tokenizer.model`, `spiece.model`), else `vocab.json`, beside which is `merges.txt`.
+/// Returns the file of a model folder that its tokenizer is read from: `tokenizer.json`, else a SentencePiece model
+/// (`tokenizer.model`, `spiece.model`), else `vocab.json`, next to which is `merges.txt`.
 ///
-/// Where there is none, it is the `tokenizer.json` that is missing.
+/// If none of them exists, returns the path of `tokenizer.json`.
 #[must_use]
 pub fn tokenizer_file(folder: &Path) -> PathBuf {
     let mut paths = FILES.iter().map(|name| folder.join(name));
@@ -40,7 +40,7 @@ pub fn tokenizer_file(folder: &Path) -> PathBuf {
     found.unwrap_or_else(|| folder.join(JSON))
 }
 
-/// The tokenizer of a file that is no `tokenizer.json`; `None` for one that should be.
+/// Reads the tokenizer of a file that is not a `tokenizer.json`; `None` if the file should be one.
 pub(crate) fn read_other(
     path: &Path,
 ) -> Result<Option<TokenizerFile<Vec<Merge>>>, VocabularyError> {

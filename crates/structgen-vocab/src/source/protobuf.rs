@@ -1,18 +1,18 @@
-//! Reading protocol buffers from memory, field by field.
+//! Reads protocol buffers from memory, field by field.
 
 /// The fields of a message.
 pub(super) struct Fields<'b> {
     rest: &'b [u8],
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value<'b> {
     Number(u64),
     Float(f32),
     /// A text, bytes, or a message.
     Bytes(&'b [u8]),
-    /// Eight bytes, which no field here has.
+    /// Eight bytes, which no field here uses.
     Other,
 }
 
@@ -57,7 +57,7 @@ impl<'b> Fields<'b> {
 }
 
 impl<'b> Iterator for Fields<'b> {
-    /// The number of a field and what it holds; `None` where the bytes are no message, after which there is nothing.
+    /// The number of a field and its value; `None` if the bytes are not a message, which ends the iteration.
     type Item = Option<(u64, Value<'b>)>;
 
     fn next(&mut self) -> Option<Self::Item> {

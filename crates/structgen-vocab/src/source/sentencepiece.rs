@@ -1,4 +1,4 @@
-//! A SentencePiece model: its pieces, and how it normalises a text (`sentencepiece_model.proto` of SentencePiece 0.2).
+//! A SentencePiece model: its pieces and its normalisation (`sentencepiece_model.proto` of SentencePiece 0.2).
 
 use rustc_hash::FxHashSet;
 
@@ -6,21 +6,21 @@ use super::protobuf::{Fields, Value};
 use crate::error::check_size;
 use crate::{Vocabulary, VocabularyError};
 
-/// What a model file says.
+/// The contents of a model file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Model {
     pub(super) kind: Kind,
-    /// The pieces; their ids are the positions.
+    /// The pieces; their ids are the indices.
     pub(super) pieces: Vec<Piece>,
-    /// The position of the piece for unknown characters.
+    /// The index of the piece for unknown characters.
     pub(super) unknown: usize,
-    /// Whether characters without a piece are spelled with pieces for bytes.
+    /// Whether characters without a piece are spelled by pieces for bytes.
     pub(super) byte_fallback: bool,
-    /// The compiled map of characters, if texts are normalised.
+    /// The compiled character map, if texts are normalised.
     pub(super) charsmap: Vec<u8>,
-    /// Whether a text is given a space at its beginning.
+    /// Whether a space is added at the start of a text.
     pub(super) dummy_prefix: bool,
-    /// Whether spaces at the ends of a text, and all but one of several, are removed.
+    /// Whether spaces at the ends of a text are removed, and runs of spaces reduced to one.
     pub(super) removes_spaces: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Role {
 }
 
 impl Model {
-    /// Reads a model file. Nothing is larger than the file.
+    /// Parses a model file. Takes no more memory than is proportional to the file.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, VocabularyError> {
         let mut model = Self {
             kind: Kind::Unigram,

@@ -1,4 +1,4 @@
-//! A SentencePiece model as a tokenizer.
+//! Converts a SentencePiece model to a tokenizer.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ use crate::file::{self, AddedToken, Merge, Pieces, TokenizerFile};
 /// The tokenizers whose ids are those of their pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// The model alone, with nothing around a text.
+    /// The model alone, without tokens around a text.
     Plain,
-    /// Llama's and Gemma's: a token for the beginning before a text.
+    /// Llama and Gemma: a token for the beginning before a text.
     Llama,
-    /// T5's: the end of sequence after a text, and tokens `<extra_id_0>` and so on after the pieces.
+    /// T5: the end of sequence after a text, and tokens `<extra_id_0>` and so on after the pieces.
     T5,
 }
 
@@ -49,7 +49,7 @@ fn unknown(pointer: &str, class: &str) -> VocabularyError {
     )
 }
 
-/// The number of T5's extra tokens where its configuration names none, and the most that are added.
+/// The number of T5's extra tokens if its configuration names none, and the maximum number.
 const EXTRA_IDS: u64 = 100;
 const MOST_EXTRA_IDS: u64 = 10_000;
 
@@ -73,8 +73,8 @@ pub(super) fn tokenizer(
     let prefix = config
         .flag("add_prefix_space")
         .unwrap_or(model.dummy_prefix);
-    // Without the older behaviour, the mark is put before a text and not again after each added token; and SentencePiece
-    // itself knows its own symbols, and puts none after them.
+    // With `legacy` off, the mark is put before a text and not again after each added token. SentencePiece itself knows
+    // user-defined symbols, and puts no mark after them.
     let prefix = match (prefix, has_symbols || config.flag("legacy") == Some(false)) {
         (false, _) => Prefix::None,
         (true, true) => Prefix::OfText,
@@ -94,17 +94,17 @@ pub(super) fn tokenizer(
     })
 }
 
-/// Where a space is put.
+/// Where a space is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prefix {
     None,
-    /// Before a text.
+    /// Before the text.
     OfText,
-    /// Before what is between added tokens.
+    /// Before each part between added tokens.
     OfPieces,
 }
 
-/// Control symbols, the symbols that users defined, and what the configuration adds.
+/// Control symbols, user-defined symbols, and the tokens that the configuration adds.
 fn added_tokens(
     model: &Model,
     class: Class,
@@ -139,7 +139,7 @@ fn added_tokens(
     Ok(tokens)
 }
 
-/// What a class puts around a text, by name and id.
+/// The tokens that a class puts around a text, by name and id.
 struct Affixes {
     before: Option<(String, u64)>,
     after: Option<(String, u64)>,
@@ -191,7 +191,7 @@ fn normalizer(model: &Model, prefix: Prefix) -> Value {
     let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
     let mut steps = Vec::new();
     if model.removes_spaces {
-        // The mark before a text is no space of the text.
+        // The mark before a text is not a space of the text.
         steps.push(replace(json!({"Regex": "^ +|(?<=^▁) +| +$"}), ""));
         steps.push(replace(json!({"Regex": " {2,}"}), " "));
     }
@@ -236,7 +236,7 @@ fn file_model(model: Model) -> Result<file::Model<Vec<Merge>>, VocabularyError> 
             ..empty
         },
         Kind::Bpe => {
-            // What is no text is never merged.
+            // Pieces that are not text are never merged.
             let texts = { model.pieces.iter().zip(0..) }
                 .filter(|(piece, _)| matches!(piece.role, Role::Normal | Role::UserDefined))
                 .map(|(piece, id)| (&*piece.text, id, piece.score));
@@ -255,8 +255,8 @@ fn file_model(model: Model) -> Result<file::Model<Vec<Merge>>, VocabularyError> 
     })
 }
 
-/// The pieces of a Unigram model with their scores. Those that are no text have one that no text prefers: a text that
-/// has the name of a byte is spelled with other pieces.
+/// The pieces of a Unigram model with their scores. Pieces that are not text get a score that is never preferred: a
+/// text that equals the name of a byte is spelled by other pieces.
 fn scores(model: Model) -> Vec<(String, f64)> {
     let normal = model
         .pieces

@@ -1,8 +1,8 @@
-//! Added tokens in a text: where a tokenizer cuts it before anything else happens to it.
+//! Added tokens in a text, at which a tokenizer splits it before anything else.
 //!
-//! The `tokenizers` crate does this too, for a text that is trusted as a whole or not at all. In a chat prompt both
-//! kinds are mixed, and they must not be encoded apart: a token may reach from one into the other, and some tokenizers
-//! write a mark at the beginning of every text.
+//! The `tokenizers` crate does this only for a text that is trusted as a whole or not at all. A chat prompt mixes both
+//! kinds, and they must not be encoded separately: a token may span the boundary between them, and some tokenizers put
+//! a mark at the beginning of every text.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use crate::file::AddedToken;
 
 /// The added tokens of a tokenizer.
 pub(super) struct AddedTokens {
-    /// Looked for in the text as it is.
+    /// Matched in the text as it is.
     plain: Matcher,
-    /// Looked for after normalisation, normalised like the text.
+    /// Matched after normalisation, normalised like the text.
     normalized: Matcher,
 }
 
@@ -36,7 +36,7 @@ struct Entry {
     rstrip: bool,
 }
 
-/// Ranges of bytes that are trusted: in order, none of them empty, no two of them adjacent.
+/// Trusted ranges of bytes: in order, not empty, and not adjacent.
 type Trusted<'t> = &'t [Range<usize>];
 
 impl AddedTokens {
@@ -48,7 +48,7 @@ impl AddedTokens {
         let matcher = |normalized: bool| {
             let mut entries = Vec::new();
             let mut names = Vec::new();
-            // Of special tokens and others with one name, the special one counts.
+            // If a special and an ordinary token have the same name, the special one is used.
             for special in [true, false] {
                 for &(token, id) in tokens {
                     if token.normalized != normalized || token.special != special {
@@ -76,8 +76,8 @@ impl AddedTokens {
         })
     }
 
-    /// Cuts a text at its added tokens, and normalises what is between them. Special tokens are found only where their
-    /// whole name is trusted.
+    /// Splits a text at its added tokens, and normalises the parts between them. Special tokens are found only where
+    /// their whole name is trusted.
     pub(super) fn split(
         &self,
         text: &str,
@@ -106,7 +106,7 @@ fn is_within(trusted: Trusted<'_>, range: &Range<usize>) -> bool {
     { trusted.get(next) }.is_some_and(|trusted| trusted.start <= range.start)
 }
 
-/// A piece of a text, and the token that it is.
+/// A piece of a text, and its token if it is an added one.
 type Piece = (NormalizedString, Option<Vec<Token>>);
 
 impl Matcher {
@@ -167,7 +167,7 @@ impl Matcher {
         pieces
     }
 
-    /// The first name from an offset on that may be a token there; of several at one place the longest.
+    /// The first name at or after an offset that may be a token there; of several at one position, the longest.
     fn find(
         &self,
         text: &str,
@@ -180,7 +180,7 @@ impl Matcher {
             if !self.tokens[token].special || is_trusted(found.range()) {
                 return Some((token, found.range()));
             }
-            // A shorter name may be a token at the same place.
+            // A shorter name may be a token at the same position.
             let start = found.start();
             let mut end = found.end();
             while let Some(shorter) = self.names.find(Input::new(text).range(start..end - 1)) {

@@ -1,14 +1,13 @@
-//! The special tokens that a tokenizer's post-processor puts around a text.
+//! The special tokens that a tokenizer's post-processor adds around a text.
 
 use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
 use serde_json::Value;
 
-/// What stands around a single text.
+/// The tokens around a single text.
 ///
-/// It is read from the file instead of being left to the `tokenizers` crate: that one gives the
-/// ids of the file back next to ids of its own numbering, and panics on a template that names an
-/// unknown token.
+/// They are read from the file rather than left to the `tokenizers` crate, which mixes the ids of the file with ids of
+/// its own numbering, and panics on a template that names an unknown token.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Affixes {
     pub(super) before: Vec<TokenId>,
@@ -23,13 +22,13 @@ impl Affixes {
         Ok(affixes)
     }
 
-    /// Puts the tokens of one processor around those of the earlier ones.
+    /// Adds the tokens of one processor around those of the earlier ones.
     fn wrap(&mut self, part: &Value, vocabulary: &Vocabulary) -> Result<(), TokenizerError> {
         if part.is_null() {
             return Ok(());
         }
         match part.get("type").and_then(Value::as_str) {
-            // Changes offsets only, which nobody asks for here.
+            // Only changes offsets, which are not used here.
             Some("ByteLevel") => Ok(()),
             Some("BertProcessing" | "RobertaProcessing") => {
                 let id = |name| {

@@ -1,20 +1,21 @@
 //! SentencePiece's compiled character maps: checked, and applied.
 //!
-//! A map is the size of a double-array trie, the trie and the texts that it leads to. The layout is that of Darts-clone.
+//! A map consists of the size of a double-array trie, the trie, and the replacement texts. The layout is that of
+//! Darts-clone.
 //!
-//! The map of a `tokenizer.json` is in base64, and the `tokenizers` crate applies it. That takes the size on trust when
-//! it allocates, and every index in the trie when it normalizes, so a broken map would abort the process or panic at
-//! some text. It also applies the map to graphemes, and where the map has the beginning of one alone, the combining
-//! marks after it are lost. SentencePiece replaces the longest beginning of what is left of the text, and so does a
-//! [`Map`], for the tokenizers that are read from SentencePiece's own file.
+//! The map in a `tokenizer.json` is in base64, and the `tokenizers` crate applies it. The crate trusts the size when it
+//! allocates, and every index in the trie when it normalises, so a broken map would abort the process or panic on some
+//! text. It also applies the map to graphemes: if the map contains only the beginning of one, the combining marks after
+//! it are lost. SentencePiece replaces the longest matching prefix of the remaining text. So does a [`Map`], for
+//! tokenizers read from SentencePiece's own file.
 
 use serde_json::Value;
 use tokenizers::NormalizedString;
 
-/// The most bytes that a character may be replaced by; the longest known takes 33.
+/// The maximum length in bytes of the replacement of a character; the longest known one has 33.
 const MAX_REPLACEMENT: usize = 256;
 
-/// Checks every compiled map in a normalizer; the error says what is wrong.
+/// Checks every compiled map in a normaliser; the error states what is wrong.
 pub(super) fn check(normalizer: &Value) -> Result<(), String> {
     if normalizer.get("type").and_then(Value::as_str) == Some("Precompiled") {
         let map = normalizer.get("precompiled_charsmap");
@@ -36,7 +37,7 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// Reads a map; none if it is broken.
+    /// Parses a map; `None` if it is broken.
     pub(super) fn read(map: &[u8]) -> Option<Self> {
         check_map(map)?;
         let (units, texts) = parts(map)?;
@@ -44,7 +45,7 @@ impl Map {
         Some(Self { units, texts })
     }
 
-    /// The longest beginning of a text that is replaced, as its length, and by what.
+    /// The longest prefix of a text that the map replaces: its length and the replacement.
     fn longest(&self, text: &[u8]) -> Option<(usize, &str)> {
         let mut node = offset(*self.units.first()?);
         let mut found = None;
@@ -72,7 +73,7 @@ impl Map {
         let mut rest = text.get();
         while let Some(first) = rest.chars().next() {
             let found = self.longest(rest.as_bytes());
-            // A part of a character cannot be replaced.
+            // A match must end on a character boundary.
             let (from, to) = match found.filter(|(len, _)| rest.is_char_boundary(*len)) {
                 Some((len, to)) => (&rest[..len], to),
                 None => {
@@ -88,7 +89,7 @@ impl Map {
                     .zip(0..)
                     .map(|(c, at)| (c, isize::from(at >= count))),
             );
-            // What is removed is counted with the character before it.
+            // Removed characters are attributed to the character before them.
             let removed = count.saturating_sub(to.chars().count());
             match changed.last_mut() {
                 Some((_, change)) => *change -= removed as isize,
@@ -103,7 +104,7 @@ fn offset(unit: u32) -> usize {
     ((unit >> 10) as usize) << ((unit & 1 << 9) >> 6)
 }
 
-/// The trie and the texts.
+/// The trie and the replacement texts.
 fn parts(map: &[u8]) -> Option<(Vec<u32>, &str)> {
     let (size, rest) = map.split_first_chunk::<4>()?;
     let size = usize::try_from(u32::from_le_bytes(*size)).ok()? / 4 * 4;
@@ -113,14 +114,14 @@ fn parts(map: &[u8]) -> Option<(Vec<u32>, &str)> {
     Some((units.collect(), std::str::from_utf8(texts).ok()?))
 }
 
-/// Walks the part of the trie that texts can reach.
+/// Checks the part of the trie that texts can reach.
 fn check_map(map: &[u8]) -> Option<()> {
     let (units, texts) = parts(map)?;
 
     let mut seen = vec![false; units.len()];
     let mut open = vec![offset(*units.first()?)];
     while let Some(node) = open.pop() {
-        // Any byte may follow, so all 255 children are looked at by some text.
+        // Any byte may follow, so some text looks up each of the 255 children.
         for label in 1..=255 {
             let child = node ^ label;
             let unit = *units.get(child)?;
@@ -144,7 +145,7 @@ fn check_map(map: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Decodes base64 with padding; none if it is not that.
+/// Decodes base64 with padding; `None` if it is invalid.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;
@@ -177,7 +178,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// A trie that maps `a` to `b`: the root's children lie around 256, the leaf at 512.
+    /// A trie that maps `a` to `b`: the root's children are around 256, the leaf is at 512.
     fn small_map() -> (Vec<u32>, Vec<u8>) {
         let mut units = vec![0u32; 1024];
         units[0] = 256 << 10;
@@ -210,7 +211,7 @@ mod tests {
         let mut text = NormalizedString::from("xa\u{30a}a");
         map.normalize(&mut text);
         assert_eq!(text.get(), "xb\u{30a}b");
-        // By nothing, also at the beginning.
+        // With an empty replacement, also at the beginning.
         let map = Map::read(&bytes(&units, b"\0")).unwrap();
         let mut text = NormalizedString::from("aaxaé");
         map.normalize(&mut text);

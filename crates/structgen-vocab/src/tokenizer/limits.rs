@@ -1,21 +1,21 @@
-//! Bounds on the parts of a file that compile: a hostile one must not cost minutes or gigabytes.
+//! Limits on the parts of a file that are compiled: a hostile one must not take minutes or gigabytes.
 
 use crate::TokenizerError;
 use serde_json::Value;
 
-/// The most steps of a normalizer or pre-tokenizer; real ones have up to ten.
+/// The maximum number of steps of a normaliser or pre-tokenizer; real ones have up to ten.
 const MAX_STEPS: usize = 64;
-/// The most bytes of all patterns together; real ones have some hundred.
+/// The maximum length of all patterns together, in bytes; real ones have some hundred.
 const MAX_PATTERN_BYTES: usize = 8 << 10;
-/// The most that the counts of repetitions (the 3 of `{1,3}`) may come to when multiplied: nested
-/// they are copies of copies, and side by side in look-arounds each is an automaton of its own.
+/// The maximum product of all counts of repetitions (the 3 of `{1,3}`): nested ones are copies of copies, and each one
+/// in a look-around is an automaton of its own.
 const MAX_REPETITIONS: usize = 100_000;
-/// The most by which replacements may lengthen a text: each may do it again to the one before.
+/// The maximum factor by which replacements may lengthen a text: the factors of successive steps multiply.
 const MAX_GROWTH: usize = 4096;
-/// The most bytes of all other strings together, compiled character maps among them.
+/// The maximum length of all other strings together, in bytes, including compiled character maps.
 const MAX_STRING_BYTES: usize = 4 << 20;
 
-/// Refuses a normalizer or pre-tokenizer that is far larger than any real one.
+/// Refuses a normaliser or pre-tokenizer that is far larger than any real one.
 pub(super) fn check(part: &Value, pointer: &'static str) -> Result<(), TokenizerError> {
     let mut size = Size {
         repetitions: 1,
@@ -54,7 +54,7 @@ struct Size {
 }
 
 impl Size {
-    /// Recursion is bounded by the depth that the JSON reader accepts.
+    /// Recursive: the JSON parser bounds the depth.
     fn add(&mut self, value: &Value, in_pattern: bool) {
         match value {
             Value::String(text) if in_pattern => {
@@ -77,7 +77,7 @@ impl Size {
     }
 }
 
-/// By how much one step may lengthen a text, rounded up, where it replaces a pattern.
+/// The factor by which one step may lengthen a text, rounded up, if it replaces a pattern.
 fn growth(step: &Value) -> usize {
     let content = step
         .get("content")
@@ -85,13 +85,13 @@ fn growth(step: &Value) -> usize {
         .map_or(0, str::len);
     match step.pointer("/pattern/String").and_then(Value::as_str) {
         Some(pattern) if !pattern.is_empty() => content.div_ceil(pattern.len()).max(1),
-        // A regex may match at every place, and then the text stays, too.
+        // A regex may match at every position without consuming text.
         _ => content + 1,
     }
 }
 
-/// The numbers after opening braces; those of `{1,3}` are both counted, which errs to the safe
-/// side. A name as in `\p{L}` is no number.
+/// The numbers in braces. Both numbers of `{1,3}` are counted, which overestimates the size. A name as in `\p{L}` is
+/// not a number.
 fn counts(pattern: &str) -> impl Iterator<Item = usize> {
     pattern
         .split('{')
@@ -101,7 +101,7 @@ fn counts(pattern: &str) -> impl Iterator<Item = usize> {
         .filter_map(|number| {
             let number = number.trim();
             let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            // A number too large to be read is too large.
+            // A number too large to parse exceeds the limit.
             digits.then(|| number.parse().unwrap_or(usize::MAX))
         })
 }

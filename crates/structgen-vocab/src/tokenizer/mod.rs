@@ -1,4 +1,4 @@
-//! Texts to tokens and back.
+//! Encodes and decodes texts.
 
 mod added;
 mod affixes;
@@ -19,14 +19,13 @@ use std::sync::Arc;
 
 /// A Hugging Face tokenizer together with its [`Vocabulary`].
 ///
-/// Text that is not trusted and text that is are different things here. [`encode`](Self::encode)
-/// is for the former: a special token's name in it is plain text and is spelled with ordinary
-/// tokens, so that nobody ends a turn or starts one by writing `<|im_end|>`.
-/// [`encode_prompt`](Self::encode_prompt) is for templates of one's own, where such names are
-/// the special tokens, and [`encode_mixed`](Self::encode_mixed) for templates with texts put in.
+/// It distinguishes trusted from untrusted text. [`encode`](Self::encode) is for untrusted text: the name of a special
+/// token in it is plain text and is spelled by ordinary tokens, so nobody can start or end a turn by writing
+/// `<|im_end|>`. [`encode_prompt`](Self::encode_prompt) is for trusted templates, in which such names are the special
+/// tokens, and [`encode_mixed`](Self::encode_mixed) for templates with untrusted texts in them.
 ///
-/// Truncation, padding and merge dropout are no business of a decoder: the first two are ignored,
-/// and a model with dropout is refused, because its encoding is random.
+/// Truncation, padding and merge dropout have no use in decoding: the first two are ignored, and a model with dropout
+/// is refused, because its encoding is random.
 ///
 /// ```no_run
 /// use structgen_vocab::Tokenizer;
@@ -44,7 +43,7 @@ pub struct Tokenizer {
     affixes: Affixes,
 }
 
-/// What a model says about its tokenizer beyond the tokenizer's file.
+/// What a model's configuration adds to the tokenizer's file.
 ///
 /// ```
 /// use structgen_vocab::{TokenId, TokenizerOptions};
@@ -62,29 +61,29 @@ pub struct TokenizerOptions {
 }
 
 impl TokenizerOptions {
-    /// Nothing beyond the file.
+    /// No additions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of the model's logits. They may be padded past the tokenizer's ids; of the tokenizer's own ids, only
-    /// special tokens may lie past them, which the model then never writes.
+    /// Sets the number of the model's logits. It may be padded beyond the tokenizer's ids. Only special tokens of the
+    /// tokenizer may lie beyond it; the model can never generate these.
     #[must_use]
     pub fn logits_len(mut self, logits: usize) -> Self {
         self.logits_len = Some(logits);
         self
     }
 
-    /// Further tokens that are special: they are then never read from text that is not trusted.
+    /// Marks further tokens as special: they are then never read from untrusted text.
     #[must_use]
     pub fn special_tokens(mut self, ids: impl IntoIterator<Item = TokenId>) -> Self {
         self.special_tokens.extend(ids);
         self
     }
 
-    /// Ends of sequence that the model's configuration names. Those that the tokenizer has become special; others, which
-    /// some configurations name, are ignored: [`Vocabulary::token_name`] has no name for them.
+    /// Sets the ends of sequence that the model's configuration names. Those in the tokenizer become special. Others
+    /// are ignored, since some configurations name too many: [`Vocabulary::token_name`] has no name for them.
     #[must_use]
     pub fn ends(mut self, ids: impl IntoIterator<Item = TokenId>) -> Self {
         self.ends.extend(ids);
@@ -94,20 +93,19 @@ impl TokenizerOptions {
 
 impl Tokenizer {
     /// Reads a tokenizer's file: a `tokenizer.json`; a SentencePiece model, whose name ends in `.model`; or a
-    /// `vocab.json` with the `merges.txt` beside it. The latter two are completed by the `tokenizer_config.json`,
-    /// `special_tokens_map.json`, `added_tokens.json` and `config.json` beside them. [`tokenizer_file`] finds the file
+    /// `vocab.json` with the `merges.txt` next to it. The latter two are completed by the `tokenizer_config.json`,
+    /// `special_tokens_map.json`, `added_tokens.json` and `config.json` next to them. [`tokenizer_file`] finds the file
     /// of a model folder.
     ///
     /// # Errors
-    /// If the file cannot be read, its [`Vocabulary`] is refused, or another part of it is not
-    /// usable.
+    /// If the file cannot be read, its [`Vocabulary`] is refused, or another part of it is not usable.
     ///
     /// [`tokenizer_file`]: crate::tokenizer_file
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TokenizerError> {
         Self::from_file_with(path, &TokenizerOptions::new())
     }
 
-    /// As [`from_file`](Self::from_file), with what the model says.
+    /// As [`from_file`](Self::from_file), with what the model's configuration adds.
     ///
     /// # Errors
     /// As [`from_file`](Self::from_file) and [`from_bytes_with`](Self::from_bytes_with).
@@ -121,7 +119,7 @@ impl Tokenizer {
         }
     }
 
-    /// Reads the content of a `tokenizer.json`.
+    /// Parses the content of a `tokenizer.json`.
     ///
     /// # Errors
     /// If its [`Vocabulary`] is refused, or another part of it is not usable.
@@ -129,11 +127,11 @@ impl Tokenizer {
         Self::from_bytes_with(json, &TokenizerOptions::new())
     }
 
-    /// As [`from_bytes`](Self::from_bytes), with what the model says.
+    /// As [`from_bytes`](Self::from_bytes), with what the model's configuration adds.
     ///
     /// # Errors
-    /// As [`from_bytes`](Self::from_bytes), and if the options name a token that the file does not
-    /// have, or fewer logits than it has ids.
+    /// As [`from_bytes`](Self::from_bytes), and if the options name a token that is not in the file, or fewer logits
+    /// than it has ids.
     pub fn from_bytes_with(
         json: &[u8],
         options: &TokenizerOptions,
@@ -165,11 +163,11 @@ impl Tokenizer {
         })
     }
 
-    /// The tokens of a text that is not trusted.
+    /// Encodes an untrusted text.
     ///
-    /// No special token is among them, whatever the text says, but for the model's token for
-    /// unknown characters where it cannot spell one. Nothing is put before or after the text.
-    /// Some tokenizers (SentencePiece's) put a space before it.
+    /// The result contains no special token, whatever the text is, except the model's unknown token if a character
+    /// cannot be spelled. Nothing is added before or after the text. Some tokenizers (SentencePiece's) put a space
+    /// before it.
     ///
     /// # Errors
     /// If the tokenizer has no token for a character of the text, not even an unknown token.
@@ -177,10 +175,10 @@ impl Tokenizer {
         self.pipeline.encode(text, &[])
     }
 
-    /// The tokens of a trusted text, in which the names of special tokens are those tokens.
+    /// Encodes a trusted text, in which the names of special tokens are those tokens.
     ///
-    /// With `add_special`, the tokens that the tokenizer puts around a text (often one for its
-    /// beginning) are put around it. A chat template mostly writes them itself.
+    /// With `add_special`, the tokens that the tokenizer puts around a text (often one for its beginning) are added. A
+    /// chat template usually writes them itself.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -201,10 +199,10 @@ impl Tokenizer {
             .collect())
     }
 
-    /// The tokens of a text that is trusted in some ranges of bytes, such as a chat prompt: names of special tokens that
-    /// lie in them as a whole are those tokens. Nothing is put around the text.
+    /// Encodes a text that is trusted in some ranges of bytes, such as a chat prompt: a special token's name that lies
+    /// within a range is that token. Nothing is added around the text.
     ///
-    /// The ranges are in order, none of them empty, and no two of them overlap or touch.
+    /// The ranges must be in order and not empty, and must not overlap or touch.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -216,11 +214,11 @@ impl Tokenizer {
         self.pipeline.encode(text, trusted)
     }
 
-    /// The text of some tokens as the tokenizer's own decoder has it.
+    /// Decodes tokens with the tokenizer's own decoder.
     ///
-    /// Bytes that are no UTF-8 become U+FFFD, and some tokenizers (SentencePiece's) take the first
-    /// space of the text away. Special tokens are their names, or nothing with `skip_special`;
-    /// holes and ids past the vocabulary are nothing.
+    /// Bytes that are not UTF-8 become U+FFFD, and some tokenizers (SentencePiece's) remove the first space of the
+    /// text. Special tokens decode to their names, or to nothing with `skip_special`; holes and ids beyond the
+    /// vocabulary decode to nothing.
     ///
     /// # Errors
     /// If the tokenizer's decoder fails.
@@ -228,8 +226,7 @@ impl Tokenizer {
         self.pipeline.decode(ids, skip_special)
     }
 
-    /// The bytes that some tokens add after other text; special tokens, holes and ids past the
-    /// vocabulary add none.
+    /// The bytes that the tokens add after other text; special tokens, holes and ids beyond the vocabulary add none.
     #[must_use]
     pub fn decode_bytes(&self, ids: &[TokenId]) -> Vec<u8> {
         ids.iter()
@@ -246,7 +243,7 @@ impl Tokenizer {
     }
 }
 
-/// Brings a file's added tokens in line with a vocabulary that has more special tokens.
+/// Adds the special tokens of a vocabulary to a file's added tokens.
 fn mark_special(
     added: &mut Vec<AddedToken>,
     vocabulary: &Vocabulary,

@@ -1,11 +1,10 @@
-//! The `tokenizers` crate's pipeline, built from a file that has been checked.
+//! The pipeline of the `tokenizers` crate, built from a checked file.
 //!
-//! The crate could read the file by itself. It is not let to, for these reasons:
-//! it numbers added tokens anew instead of taking the file's ids, which is another id wherever the
-//! model's ids have holes; its models match the names of special tokens that are in the model's
-//! own vocabulary, even when told not to look for special tokens; and it reads a large file through
-//! a tree of JSON values, which takes most of its time. Here the model is built without its special
-//! tokens, under dense ids, and ids are translated at the border.
+//! The crate could load the file itself, with three problems. It renumbers added tokens, so their ids differ from the
+//! file's wherever the model's ids have holes. Its models match the names of special tokens in the model's own
+//! vocabulary, even if told to ignore special tokens. And it reads a large file through a tree of JSON values, which
+//! takes most of the time. So the model is built here without its special tokens, with dense ids, and ids are
+//! translated at the boundary.
 
 use super::added::AddedTokens;
 use super::charsmap::Map;
@@ -34,22 +33,22 @@ type Inner = TokenizerImpl<
     DecoderWrapper,
 >;
 
-/// The way through the tokenizer, there and back.
+/// Encodes and decodes.
 pub(super) struct Pipeline {
-    /// Knows all added tokens, for the way back.
+    /// Contains all added tokens, for decoding.
     inner: Inner,
     added: AddedTokens,
     /// The vocabulary's id for each id of `inner`.
     ids: Vec<TokenId>,
-    /// The way back: the id of `inner` for each of the vocabulary.
+    /// For decoding: the id of `inner` for each id of the vocabulary.
     inner_ids: FxHashMap<TokenId, u32>,
-    /// Put before every text that is not empty.
+    /// Added before every text that is not empty.
     text_prefix: Option<&'static str>,
     /// Applied before the normaliser of `inner`.
     charsmap: Option<Map>,
 }
 
-/// What is done to a text before it is cut into tokens.
+/// The normalisation of a text, before it is split into tokens.
 #[derive(Clone, Copy)]
 pub(super) struct Normalization<'p> {
     charsmap: Option<&'p Map>,
@@ -141,7 +140,7 @@ impl Pipeline {
                 message,
             }
         })?;
-        // Where the model has a token and the added tokens have it again, the latter is later.
+        // If a token is both in the model and added, the added one comes later and is used.
         let inner_ids = ids.iter().copied().zip(0..).collect();
         Ok(Self {
             inner,
@@ -153,7 +152,7 @@ impl Pipeline {
         })
     }
 
-    /// Encodes a text, in which special tokens are found in the trusted ranges only.
+    /// Encodes a text; special tokens are found in the trusted ranges only.
     pub(super) fn encode(
         &self,
         text: &str,
@@ -213,11 +212,11 @@ impl fmt::Debug for Pipeline {
     }
 }
 
-/// Calls into the `tokenizers` crate and turns its panics into errors.
+/// Calls into the `tokenizers` crate and turns panics into errors.
 ///
-/// What is known to panic there is checked before (prefixes, templates, truncation, compiled
-/// character maps). This is the last resort for what is not known, for a tokenizer file is input,
-/// and it is none in a build that aborts on panics.
+/// Known causes of panics (prefixes, templates, truncation, compiled character maps) are checked beforehand. This is
+/// the last resort for unknown ones, since a tokenizer file is untrusted input. It has no effect in a build that aborts
+/// on panics.
 fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
@@ -242,7 +241,7 @@ fn added_token(token: &AddedToken) -> tokenizers::AddedToken {
         .normalized(token.normalized)
 }
 
-/// Builds the model without its special tokens, and the vocabulary's ids of its tokens.
+/// Builds the model without its special tokens; also returns the vocabulary's ids of its tokens.
 fn build_model(
     model: Model<Vec<Merge>>,
     vocabulary: &Vocabulary,
@@ -264,7 +263,7 @@ fn build_model(
     })
 }
 
-/// A name that the models never match: the unknown token keeps its place under it.
+/// A name that models never match: the unknown token keeps its index under it.
 const NO_TEXT: &str = "";
 
 type KeptPieces = (Vec<(String, f64)>, Vec<TokenId>, Option<usize>);
@@ -337,7 +336,7 @@ fn build_bpe(
         vocab.insert(name, ids.len() as u32);
         ids.push(id);
     }
-    // Merges that lead to or from a special token would name a token that is gone.
+    // Merges from or to a special token would name a token that is missing.
     let is_special = |name: &str| vocabulary.special_token(name).is_some();
     let merges = model
         .merges

@@ -1,4 +1,4 @@
-//! Tries in files.
+//! Saves tries in files.
 
 use structgen_artifact::{ArtifactError, Reader, Writer};
 
@@ -6,7 +6,7 @@ use super::TokenTrie;
 use crate::TokenId;
 
 impl TokenTrie {
-    /// Puts the trie into a file of tables.
+    /// Writes the trie to a file of tables.
     pub fn put(&self, writer: &mut Writer) {
         writer.put(&self.nodes);
         writer.put(&self.tokens);
@@ -15,11 +15,11 @@ impl TokenTrie {
         writer.put(&self.child_starts);
     }
 
-    /// Takes a trie of tokens below an id out of a file of tables. It is a trie, whatever the file says; which tokens
-    /// it has where is not checked.
+    /// Reads a trie from a file of tables, with token ids below `ids`. The result is a valid trie, whatever the file
+    /// contains; which tokens it has at which nodes is not checked.
     ///
     /// # Errors
-    /// If what the file has there is no such trie.
+    /// If the file does not contain such a trie.
     pub fn take(reader: &mut Reader, ids: usize) -> Result<Self, ArtifactError> {
         let mut trie = Self {
             nodes: reader.take()?,
@@ -36,7 +36,7 @@ impl TokenTrie {
         Ok(trie)
     }
 
-    /// How deep the trie is, where its arrays agree with one another.
+    /// The depth of the trie; `None` if its arrays are inconsistent.
     fn depth_if_sound(&self, ids: usize) -> Option<usize> {
         let len = self.nodes.len().checked_sub(1)?;
         let (root, last) = (self.nodes.first()?, self.nodes.last()?);
@@ -71,7 +71,7 @@ impl TokenTrie {
             }
             open.push(node.end());
             depth = depth.max(open.len() - 1);
-            // All children of all nodes before this one have been met in `child_nodes`.
+            // `child_nodes` must so far list exactly the children of all earlier nodes.
             if self.child_starts[index as usize] as usize != place {
                 return None;
             }
@@ -82,8 +82,8 @@ impl TokenTrie {
                 if listed != (Some(&child), Some(&byte)) || previous >= Some(byte) {
                     return None;
                 }
-                // A child that ends before it begins would be met for ever; it ends the loop and is refused in its own
-                // turn.
+                // A child whose end is not after it would loop forever. Advance anyway: it is rejected when its own
+                // turn comes.
                 child = self.nodes[child as usize].end().max(child + 1);
                 (previous, place) = (Some(byte), place + 1);
             }
@@ -91,7 +91,7 @@ impl TokenTrie {
         Some(depth)
     }
 
-    /// Whether the trie has this many tokens, each where its bytes lead.
+    /// Whether the trie contains exactly these tokens, each at the node of its bytes.
     pub(crate) fn is_of<'a>(
         &self,
         count: usize,
@@ -111,7 +111,7 @@ impl TokenTrie {
                 path.push(node.byte());
             }
             let tokens = self.tokens(index);
-            // Tokens that share their bytes come once each, in the order of their ids.
+            // Tokens with the same bytes occur once each, ordered by id.
             if !tokens.is_sorted_by(|a, b| a < b)
                 || tokens.iter().any(|&id| bytes(id) != Some(&path[..]))
             {

@@ -1,13 +1,13 @@
-//! The real tokenizers of the data set, which is not part of the project.
+//! The real tokenizers of the data set, which is not part of the repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The content of a real `tokenizer.json`, or none, saying so, where the data set is not there.
+/// The content of a real `tokenizer.json`; prints a message and returns `None` if the data set is missing.
 ///
-/// The data is looked for in `STRUCTGEN_DATA`, by default `../shared/data` beside the workspace:
-/// either a folder `tokenizers` or an archive `tokenizers.tar.xz` of it.
+/// The data is in `STRUCTGEN_DATA`, by default `../shared/data` next to the workspace: either a folder `tokenizers` or
+/// its archive `tokenizers.tar.xz`.
 #[expect(
     clippy::print_stdout,
     reason = "a test that is skipped without a word looks like one that passed"
@@ -36,7 +36,7 @@ fn folder() -> Option<PathBuf> {
     if !archive.is_file() {
         return None;
     }
-    // Test binaries run at the same time: each unpacks for itself and the first one's stays.
+    // Test binaries run concurrently: each unpacks for itself, and the first result is kept.
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vocab-data");
     if !cache.join("tokenizers").is_dir() {
         let own = cache.with_extension(std::process::id().to_string());

@@ -1,4 +1,4 @@
-//! The terminals of `%import common`: those of Lark's `common.lark` that llguidance knows.
+//! `%import common`: the terminals of Lark's `common.lark` that llguidance supports.
 
 /// The pattern of a name.
 pub(super) fn pattern(name: &str) -> Option<&'static str> {

@@ -1,8 +1,7 @@
 //! `%ignore`: what may occur between two lexemes, but neither before the first nor after the last.
-//!
-//! A rule is written in up to two variants: for positions after the first lexeme, with ignored text before every
-//! lexeme, and for the position of the first lexeme, without ignored text before it and without the empty text. So
-//! nothing is ignored at the start even if the first part is nullable.
+//! A rule is written in up to two variants. For positions after the first lexeme, every lexeme has ignored text before
+//! it. For the position of the first lexeme, the variant has no ignored text before it and excludes the empty text. So
+//! nothing is ignored at the start, even if the first part is nullable.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_regular::{RegularLimits, RegularMachine};
@@ -13,7 +12,7 @@ use super::super::tree::{Rule, Rules, Tree};
 use super::{Definition, Lark};
 use crate::regex::{self, RegexOptions};
 
-/// The maximal number of nodes of all rules: a sequence of optional parts is written once for each part that may be the
+/// The maximum number of nodes of all rules: a sequence of optional parts is written once for each part that may be the
 /// first.
 const MAX_NODES: usize = 1_000_000;
 
@@ -311,11 +310,11 @@ fn too_large(text: &str) -> ConvertError {
     )
 }
 
-/// What may be empty.
+/// The definitions and patterns that match the empty text.
 struct Nullable {
-    /// Of the definitions.
+    /// The names of definitions.
     names: FxHashSet<String>,
-    /// Of the patterns.
+    /// The patterns, as written.
     patterns: FxHashSet<String>,
 }
 

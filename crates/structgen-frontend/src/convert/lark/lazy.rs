@@ -1,7 +1,7 @@
 //! The attributes `lazy`, `suffix` and `stop`.
 //!
-//! Each of them is expressed as a regular set, so that no lexer is needed: the texts of a lazy lexeme are those without
-//! a shorter text of it as a prefix.
+//! Each of them is expressed as a regular set, so no lexer is needed: a lazy lexeme matches the texts that have no
+//! shorter match as a prefix.
 
 use super::super::tree::Tree;
 
@@ -63,14 +63,14 @@ impl End {
     }
 }
 
-/// The texts without a shorter text of the same set as a prefix.
+/// The texts that have no shorter text of the same set as a prefix.
 fn shortest(set: Tree) -> Tree {
     let more = Tree::Repeat(Box::new(Tree::any()), 1, None);
     let longer = Tree::Sequence(vec![set.clone(), more]);
     Tree::Both(vec![set, Tree::Not(Box::new(longer))])
 }
 
-/// The texts of a set up to the first end: those after which no shorter text of the set is followed by the end.
+/// The texts of a set before the first end: those that contain no shorter text of the set followed by the end.
 fn before(set: &Tree, end: &str) -> Tree {
     let without = |rest: Vec<Tree>| {
         let parts = std::iter::once(set.clone()).chain(rest);
@@ -79,7 +79,7 @@ fn before(set: &Tree, end: &str) -> Tree {
     let text = |text: &str| Tree::Text(text.to_owned(), false);
     let more = Tree::Repeat(Box::new(Tree::any()), 0, None);
     let mut sets = vec![set.clone(), without(vec![text(end), more])];
-    // An end whose suffix is its prefix may occur earlier, across the boundary.
+    // An end that starts with one of its own suffixes may also occur earlier, across the boundary.
     for (at, _) in end.char_indices().skip(1) {
         if end.starts_with(&end[at..]) {
             sets.push(without(vec![text(&end[..at])]));

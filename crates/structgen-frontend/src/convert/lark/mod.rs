@@ -1,8 +1,8 @@
-//! llguidance's dialect of Lark (its `docs/syntax.md`, as of version 1.9), as far as it describes a language.
+//! llguidance's dialect of Lark (its `docs/syntax.md`, as of version 1.9), except what does not describe a language.
 //!
-//! In three steps: `parse` reads statements, rules and terminals as trees; `lazy` applies the attributes about a rule's
-//! text; `ignore` inserts ignored text between lexemes. What is about generation or has no counterpart is an error that
-//! suggests an alternative.
+//! It takes three steps: `parse` reads statements, rules and terminals as trees; `lazy` applies the attributes of a
+//! rule's text; `ignore` inserts ignored text between lexemes. Features that control generation or have no counterpart
+//! are errors that suggest an alternative.
 
 mod common;
 mod ignore;

@@ -184,7 +184,7 @@ impl<'t> LarkParser<'t> {
 
     /// A rule or a terminal.
     fn definition(&mut self) -> Result<Definition, ConvertError> {
-        // `!` and `?` are about syntax trees, which do not exist here.
+        // `!` and `?` only affect syntax trees, which do not exist here.
         self.scanner.eat("!");
         self.scanner.eat("?");
         let Some((name, at)) = self.name()? else {

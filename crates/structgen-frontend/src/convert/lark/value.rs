@@ -8,7 +8,7 @@ use super::parse::LarkParser;
 use super::{Options, is_terminal};
 use crate::regex::{self, RegexOptions};
 
-/// The maximal number of tokens in a range that is written out.
+/// The maximum number of tokens in a range that is written out.
 const MAX_TOKENS: u32 = 4_096;
 
 impl<'t> LarkParser<'t> {

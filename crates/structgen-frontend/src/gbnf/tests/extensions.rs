@@ -194,7 +194,7 @@ fn captures_name_what_a_group_matches() {
         b ::= @b("y"?)
     "#]]
     .assert_eq(&grammar.to_string());
-    // What is printed is read as the same.
+    // The printed grammar parses to the same grammar.
     assert_eq!(
         parse(&grammar.to_string(), &GbnfOptions::default()),
         Ok(grammar)

@@ -52,7 +52,7 @@ fn names_of_imported_rules_give_way() {
         a-c-root ::= "3"
     "#]]
     .assert_eq(&grammar.to_string());
-    // What is printed is read as the same.
+    // The printed grammar parses to the same grammar.
     assert_eq!(
         parse(&grammar.to_string(), &GbnfOptions::default()),
         Ok(grammar)

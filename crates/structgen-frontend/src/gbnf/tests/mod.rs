@@ -185,7 +185,7 @@ fn any_nesting_is_read_and_a_limit_is_kept() {
     assert!(parse("root ::= ((\"a\"))", &options).is_ok());
     let error = parse("root ::= (((\"a\")))", &options).expect_err("too deep");
     assert_eq!(error.column, 12);
-    // What only looks like a parenthesis does not count.
+    // Parentheses in literals, classes and comments do not count.
     let text = format!("root ::= \"{0}\\\"{0}\" [{0}] # {0}\n  ", "(".repeat(500));
     assert!(parse(&text, &options).is_ok());
 }
@@ -202,7 +202,7 @@ fn a_leading_bar_and_line_ends_stand_where_llama_cpp_takes_them() {
     ] {
         let grammar = grammar(text);
         let found = parts(&grammar, grammar.rules()[0].body).len();
-        // The empty text once, however often it is said.
+        // The empty text is found once, however often it is listed.
         assert!(found <= arms && found >= arms.min(2), "{text}: {found}");
     }
 }

@@ -34,9 +34,9 @@ pub(super) fn build() -> Regular {
     any([ordinary, seq([leap_year(), text("-02-29")])])
 }
 
-/// The years with a 29 February: every fourth but the centuries, of which every fourth is.
+/// The leap years: every fourth year, except centuries not divisible by 400.
 fn leap_year() -> Regular {
-    // Two digits that are divisible by four, 00 aside.
+    // Two digits that are divisible by four, except 00.
     let by_four = || {
         any([
             seq([text("0"), class("48")]),

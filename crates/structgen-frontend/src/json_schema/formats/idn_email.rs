@@ -27,7 +27,7 @@ pub(super) fn build() -> Regular {
     seq([local, text("@"), domain])
 }
 
-/// Strings that may be addresses, and more.
+/// A superset of all addresses.
 pub(super) fn outer() -> Regular {
     seq([Regular::any_text(), text("@"), Regular::any_text()])
 }

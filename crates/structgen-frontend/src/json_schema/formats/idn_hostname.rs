@@ -1,9 +1,9 @@
-//! `idn-hostname`: names of U-labels (RFC 5890 to 5893) and of what `hostname` takes.
+//! `idn-hostname`: names made of U-labels (RFC 5890 to 5893) and of the labels that `hostname` accepts.
 //!
-//! Labels are put together from units, each a character with what has to stand beside it, so that no set has to be
-//! intersected but for lengths. A name is limited in its ASCII form, and how long Punycode makes a label is no matter
-//! for a finite automaton: U-labels are limited in code points instead, such that their A-labels fit whatever they
-//! hold. See [`length`].
+//! Labels are built from units: a character together with the characters that its context rule requires. So only
+//! lengths take an intersection. A name is limited in its ASCII form, and a finite automaton cannot compute how long
+//! Punycode makes a label. U-labels are therefore limited in code points, such that their A-labels always fit. See
+//! [`length`].
 
 use structgen_grammar::{CharSet, Regular};
 
@@ -11,7 +11,7 @@ use super::hostname;
 use super::idna::{Tables, difference, intersection, union};
 use super::syntax::{any, between, char_set, class, many, optional, seq, some, text};
 
-/// What of the format is left out, for the compile report.
+/// What the compiled set leaves out, for the compile report.
 pub(super) const LEFT_OUT: &str = "A-labels (`xn--`), internationalised labels longer than 11 code points (of one script often 14 to 22) or \
      with hyphens in a row, rare joiners, and names of more than three labels with an internationalised one are left out";
 
@@ -41,22 +41,22 @@ fn name_of(label: Regular) -> Regular {
     seq([label, between(more, 0, 2)])
 }
 
-/// Strings that may be names: what the format lets through and what it leaves out, and more.
+/// A superset of all names, including those that are left out.
 pub(super) fn outer() -> Regular {
     let all = union(&Tables::read().all, &char_set("A-Za-z0-9"));
     let all = union(&all, &char_set(SEPARATORS));
     Regular::repeat(Regular::Chars(all), 1, Some(253))
 }
 
-/// Labels of ASCII behind any full stops.
+/// ASCII labels, separated by any of the full stops.
 fn mapped_hostname() -> Regular {
     name_of(hostname::label())
 }
 
 /// Labels of up to 63 octets in their ASCII form.
 ///
-/// The most code points by where those beyond ASCII come from: the worst case of RFC 3492 over all numbers of basic
-/// code points, sequences of bias and sums of deltas still fits, and the one of one code point more does not.
+/// Each range of non-ASCII code points has a maximum number of code points. It is the largest for which the worst case
+/// of RFC 3492 still fits, over all numbers of basic code points, sequences of biases and sums of deltas.
 fn length() -> Regular {
     let ascii = char_set("a-z0-9-");
     let within = |low: char, high: char, most: u32| {
@@ -74,7 +74,7 @@ fn length() -> Regular {
     ])
 }
 
-/// The code points by what RFC 5893 calls them, without those that need a context.
+/// Code points by their class in RFC 5893, without those that need a context.
 struct Classes {
     left: CharSet,
     right: CharSet,
@@ -128,7 +128,7 @@ impl Classes {
         }
     }
 
-    /// A label of a name in which nothing runs from right to left.
+    /// A label of a name that contains no right-to-left characters.
     fn left_to_right(&self) -> Regular {
         let directed = union(&self.left, &self.european_number);
         let directed = union(&directed, &self.neutral);
@@ -146,7 +146,7 @@ impl Classes {
             .chain(contexts()));
         let ordinary = seq([start.clone(), hyphenated(unit.clone())]);
 
-        // Around a katakana middle dot, some kana or Han has to be there.
+        // A label with a katakana middle dot must also contain kana or Han.
         let dot = || text("\u{30FB}");
         let before = seq([
             any([start, dot()]),
@@ -161,7 +161,7 @@ impl Classes {
         any([ordinary, around])
     }
 
-    /// A label of a name in which something does: RFC 5893, section 2.
+    /// A label of a name that contains right-to-left characters: RFC 5893, section 2.
     fn bidi(&self) -> Regular {
         let left = any([
             chars(&union(&self.left, &self.european_number)),
@@ -196,13 +196,13 @@ impl Classes {
         let with = |numbers: &CharSet| any([right.clone(), chars(numbers)]);
         any([
             self.directed(first, left),
-            // Numbers of one kind only.
+            // European or Arabic-Indic numbers, but not both.
             self.directed(right.clone(), with(&self.european_number)),
             self.directed(right.clone(), with(&self.arabic_number)),
         ])
     }
 
-    /// A label that starts with the one and ends with the other, marks aside.
+    /// A label that starts with `first` and ends with `core`, apart from trailing marks.
     fn directed(&self, first: Regular, core: Regular) -> Regular {
         let between = many(chars(&union(&self.neutral, &self.nonspacing)));
         seq([
@@ -217,7 +217,7 @@ fn chars(set: &CharSet) -> Regular {
     Regular::Chars(set.clone())
 }
 
-/// As many units as one likes, each perhaps behind a hyphen.
+/// Any number of units, each with an optional hyphen before it.
 fn hyphenated(unit: Regular) -> Regular {
     many(seq([optional(text("-")), unit]))
 }
@@ -310,7 +310,7 @@ mod tests {
             let ascii = below(4);
             let label: Vec<char> = (0..4 + below(20))
                 .filter_map(|_| {
-                    // Both ends of a window are the hardest.
+                    // The two ends of a range are the worst cases.
                     let code = match below(4) {
                         0 if ascii == 0 => u32::from(b'a'),
                         1 => low + below(3),

@@ -1,7 +1,7 @@
 //! The sets of code points that internationalised labels are made of: RFC 5892 and RFC 5893.
 //!
-//! They are derived from Unicode's data by `idna.pl` and lie in `idna.txt`: no crate here knows normalisation, bidi
-//! classes and joining types, which the derivation needs.
+//! `idna.pl` derives them from Unicode's data and writes `idna.txt`. The derivation needs normalisation, bidi classes
+//! and joining types, which no dependency of this crate provides.
 
 use structgen_grammar::CharSet;
 
@@ -9,9 +9,9 @@ use super::syntax::char_set;
 
 /// Code points by their role.
 pub(super) struct Tables {
-    /// Whatever may stand in a label, if only in a context.
+    /// All code points that are valid in a label, possibly in some context only.
     pub(super) all: CharSet,
-    /// Combining marks, which start no label.
+    /// Combining marks, which cannot start a label.
     pub(super) marks: CharSet,
     pub(super) right_to_left: CharSet,
     pub(super) arabic_number: CharSet,
@@ -28,7 +28,7 @@ pub(super) struct Tables {
     pub(super) kana_and_han: CharSet,
 }
 
-/// The code points that depend on what is beside them: CONTEXTJ and CONTEXTO.
+/// The code points whose validity depends on their neighbours: CONTEXTJ and CONTEXTO.
 const CONTEXT: &str =
     "\u{B7}\u{375}\u{5F3}\u{5F4}\u{30FB}\u{660}-\u{669}\u{6F0}-\u{6F9}\u{200C}\u{200D}";
 
@@ -98,7 +98,7 @@ pub(super) fn intersection(one: &CharSet, other: &CharSet) -> CharSet {
     union(&one.complement(), &other.complement()).complement()
 }
 
-/// What is in the first set and not in the second.
+/// The code points of the first set that are not in the second.
 pub(super) fn difference(one: &CharSet, other: &CharSet) -> CharSet {
     intersection(one, &other.complement())
 }

@@ -1,4 +1,4 @@
-//! `ipv6`: the text form of RFC 4291, section 2.2, as RFC 3986 spells it out.
+//! `ipv6`: the text form of RFC 4291, section 2.2, by the grammar of RFC 3986.
 
 use structgen_grammar::Regular;
 
@@ -9,7 +9,7 @@ pub(super) fn build() -> Regular {
     let group = || between(hex(), 1, 4);
     let with_colon = || seq([group(), text(":")]);
     let last_32 = || any([seq([with_colon(), group()]), ipv4::build()]);
-    // Up to so many groups in front of the two colons.
+    // At most this many groups before the two colons.
     let up_to = |count: u32| match count {
         0 => Regular::Empty,
         _ => optional(seq([between(with_colon(), 0, count - 1), group()])),

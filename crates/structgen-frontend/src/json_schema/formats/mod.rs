@@ -35,19 +35,19 @@ pub(crate) struct Format {
     /// Built on first use, then shared by all schemas.
     built: OnceLock<Regular>,
     generated: OnceLock<Regular>,
-    /// What the negation is the complement of.
+    /// The complement, for negations.
     outer: OnceLock<Regular>,
 }
 
-/// A format that no regular set is exactly: what is built is a part of it.
+/// A format that is not a regular set: a subset of it is compiled.
 #[derive(Debug)]
 struct Narrowed {
-    /// Strings that the format is a part of, so that its negation takes none that it should not.
+    /// A superset of the format; the complement of this contains no string of the format.
     outer: fn() -> Regular,
     left_out: &'static str,
 }
 
-/// A format of which less is generated than is valid.
+/// A format of which only a subset is generated.
 #[derive(Debug)]
 struct Bounded {
     generated: fn() -> Regular,
@@ -55,7 +55,7 @@ struct Bounded {
 }
 
 impl Format {
-    /// The strings of the format in a profile, but for those that [`Format::left_out`] names.
+    /// The strings of the format in a profile, without those that [`Format::left_out`] names.
     pub(crate) fn strings(&self, profile: Profile) -> Regular {
         match &self.bounded {
             Some(bounded) if profile != Profile::Exact => {
@@ -69,7 +69,7 @@ impl Format {
         self.built.get_or_init(self.build).clone()
     }
 
-    /// Strings that are surely none of the format: all of those where nothing is left out.
+    /// Strings that certainly do not have the format: all of them, unless the format is narrowed.
     pub(crate) fn complement(&self) -> Regular {
         let complement = || {
             let outer = match &self.narrowed {
@@ -94,8 +94,8 @@ impl Format {
     }
 }
 
-/// The formats of all drafts, those of draft 3 that are still in use included. `phone`, `style` and `utc-millisec` of
-/// draft 3 define nothing that could be enforced.
+/// The formats of all drafts, including those of draft 3 that are still in use. `phone`, `style` and `utc-millisec` of
+/// draft 3 are missing, because they define nothing enforceable.
 static FORMATS: [Format; 22] = [
     exact("color", color::build),
     exact("date", date::build),
@@ -180,10 +180,10 @@ const fn format(
     }
 }
 
-/// `hostname` as drafts 4 and 6 define it, by RFC 1034 alone: there, nothing is to be known about A-labels.
+/// `hostname` in drafts 4 and 6: RFC 1034 alone, without rules for A-labels.
 static PLAIN_HOSTNAME: Format = exact("hostname", hostname::outer);
 
-/// The names of the formats that are enforced for some draft or profile, without older names of the same ones.
+/// The names of the formats that some draft or profile enforces, without their older names.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let drafts = FORMATS.iter().map(Format::name);
     let drafts = drafts.filter(|name| !matches!(*name, "host-name" | "ip-address"));

@@ -1,18 +1,18 @@
-//! `regex`: patterns of ECMA-262 (2024, section 22.2.1, with the flag `u`), nested to a depth.
+//! `regex`: patterns of ECMA-262 (2024, section 22.2.1, with the flag `u`), up to a nesting depth.
 
 use structgen_grammar::{CharSet, Regular};
 
 use super::syntax::{any, between, char_set, class, digit, hex, many, optional, seq, text, texts};
 
-/// What of the format is left out, for the compile report.
+/// What the compiled set leaves out, for the compile report.
 pub(super) const LEFT_OUT: &str = "patterns with groups nested more than five deep, back-references by number, ranges in classes \
      other than of digits and of letters, two names of groups with the same first letter, and references by name other than to one-letter \
      groups before them are left out";
 
-/// How deep groups nest.
+/// The maximum nesting of groups.
 const DEPTH: u32 = 5;
 
-/// How deep they nest inside a group that is referred to by its name.
+/// The maximum nesting of groups inside a named group that is referred to.
 const DEPTH_OF_NAMED: u32 = 1;
 
 const NAME_STARTS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -25,18 +25,18 @@ pub(super) fn build() -> Regular {
     ])
 }
 
-/// At most one group's name starts with any one letter: then no name is there twice.
+/// At most one group name starts with each letter, so that no name occurs twice.
 fn distinct_names() -> Regular {
     let twice = NAME_STARTS.chars().map(|letter| {
         let group = text(&format!("(?<{letter}"));
         let rest = Regular::any_text;
         seq([rest(), group.clone(), rest(), group, rest()])
     });
-    // One complement and not one for each letter: it is one part of the intersection, which is stepped once.
+    // One complement for all letters instead of one each: it is a single part of the intersection and stepped once.
     Regular::Complement(any(twice).into())
 }
 
-/// What patterns are made of, groups aside.
+/// The parts of patterns, except groups.
 struct Pieces {
     /// A term without a group.
     simple: Regular,
@@ -45,7 +45,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Without these characters as they are.
+    /// Parts in which the characters of `without` do not occur unescaped.
     fn new(without: &str) -> Self {
         let quantifier = optional(seq([any([class("*+?"), braces()]), optional(text("?"))]));
         let plain = char_set(&format!("^$\\.*+?()[]{{}}|{without}")).complement();
@@ -101,9 +101,9 @@ impl Pieces {
     }
 }
 
-/// Patterns with one named group, whose name is one letter, and references to it behind it.
+/// Patterns with one named group, whose name is one letter, and references to it after it.
 fn with_references() -> Regular {
-    // Without this character nothing else looks like the start of such a group.
+    // Without an unescaped `<`, nothing else looks like the start of such a group.
     let pieces = Pieces::new("<");
     let unnamed = pieces.unnamed(DEPTH_OF_NAMED);
     let name = || class("A-Za-z_");
@@ -156,12 +156,12 @@ fn text_and_class(start: &str, low: u32) -> Regular {
     seq([text(start), from_digit(low)])
 }
 
-/// The digits from this one on.
+/// The digits from `low` to 9.
 fn from_digit(low: u32) -> Regular {
     class(&format!("{low}-9"))
 }
 
-/// What follows a backslash; `more` may be escaped too.
+/// What may follow a backslash; the characters of `more` may be escaped too.
 fn escape(more: &str) -> Regular {
     let code_point = any([
         between(hex(), 1, 4),
@@ -170,7 +170,7 @@ fn escape(more: &str) -> Regular {
         seq([text("10"), between(hex(), 4, 4)]),
     ]);
     any([
-        // Punctuation stands for itself, as without the flag `u`: `\-` and `\,` are in many patterns.
+        // Punctuation stands for itself, as without the flag `u`: many patterns contain `\-` or `\,`.
         class(&format!(
             "^$\\.*+?()[]{{}}|/fnrtvdDsSwW!\"#%&',:;<=>@`~{more}-"
         )),
@@ -182,7 +182,7 @@ fn escape(more: &str) -> Regular {
     ])
 }
 
-/// Names of properties, of those that ECMA-262 lists.
+/// Property names and values listed in ECMA-262.
 fn properties() -> Regular {
     let categories = texts(&[
         "L",
@@ -277,7 +277,7 @@ fn properties() -> Regular {
     any([categories, binary, category, script])
 }
 
-/// A class in brackets. A hyphen stands for itself at its ends only, and ranges are in order.
+/// A class in brackets. A hyphen is literal only at either end, and ranges are in order.
 fn bracketed(without: &str) -> Regular {
     let plain = char_set(&format!("]\\^{without}-")).complement();
     let plain = Regular::Chars(plain);
@@ -291,7 +291,7 @@ fn bracketed(without: &str) -> Regular {
     let mut first = items.clone();
     first.remove(1);
     let hyphen = || optional(text("-"));
-    // A caret at the start negates; one behind something stands for itself.
+    // A caret negates at the start; elsewhere it is literal.
     let behind = optional(seq([
         any([any(first), text("-")]),
         many(any(items)),
@@ -300,7 +300,7 @@ fn bracketed(without: &str) -> Regular {
     seq([text("["), optional(text("^")), behind, text("]")])
 }
 
-/// Strings that may be patterns: any.
+/// A superset of all patterns: any string.
 pub(super) fn outer() -> Regular {
     Regular::any_text()
 }

@@ -1,8 +1,9 @@
-//! What Rust types accept whose schemas schemars derives: profile `rust` writes nothing else.
+//! The strings and numbers that Rust types accept, for the schemas that schemars derives from them. Profile `rust`
+//! generates only these.
 //!
-//! Several types share a format or a pattern (`chrono::NaiveTime` and `jiff::civil::Time`, say), and some accept more
-//! than the format allows and others less. Each set here is a subset of what every one of them accepts, so that the
-//! output deserialises into any.
+//! Several types share a format or a pattern (such as `chrono::NaiveTime` and `jiff::civil::Time`); some accept more
+//! than the format allows, others less. Each set here is a subset of what every one of them accepts, so that the output
+//! deserialises into any of them.
 
 use structgen_grammar::{CharSet, Decimal, NumberBound, Regular};
 
@@ -10,7 +11,7 @@ use super::syntax::{any, between, class, digit, hex, many, optional, seq, some, 
 use super::{date, ipv4, ipv6, time};
 use crate::json_schema::IntegerKeys;
 
-/// The formats that schemars gives to types, and no draft defines.
+/// The formats that schemars derives from types and that no draft defines.
 pub(super) const NAMES: [&str; 16] = [
     "int8",
     "int16",
@@ -44,7 +45,7 @@ pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
         "uint32" => (0, u32::MAX.into()),
         "uint64" => (0, u64::MAX.into()),
         "uint" => (0, usize::MAX as i128),
-        // The other half of u128 is not needed: numbers have fewer digits.
+        // The upper half of `u128` is not needed: generated numbers have fewer digits.
         "uint128" => (0, i128::MAX),
         _ => return None,
     };
@@ -55,7 +56,7 @@ pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
     Some((bound(low), bound(high)))
 }
 
-/// Whether schemars gives this format to a type, and no draft defines it.
+/// Whether schemars derives this format from a type and no draft defines it.
 pub(crate) fn is_known(name: &str) -> bool {
     NAMES.contains(&name)
 }
@@ -83,7 +84,7 @@ pub(crate) fn texts_of_pattern(pattern: &str) -> Option<Regular> {
     }
 }
 
-/// The strings without U+0000.
+/// All strings without U+0000.
 pub(crate) fn without_zero() -> Regular {
     many(Regular::Chars(CharSet::new([('\u{1}', char::MAX)])))
 }
@@ -121,7 +122,7 @@ fn integers(low: u128, high: u128) -> Regular {
     if low == 0 {
         arms.push(text("0"));
     }
-    // Those with fewer digits, then those with as many, by the first smaller digit.
+    // Those with fewer digits; then those with the same number, split at the first smaller digit.
     if digits.len() > 1 {
         arms.push(seq([
             class("1-9"),
@@ -141,7 +142,7 @@ fn integers(low: u128, high: u128) -> Regular {
     any(arms)
 }
 
-/// Hours, minutes, seconds and at most nanoseconds, without leap seconds.
+/// Hours, minutes, seconds and up to nine digits of a second, without leap seconds.
 fn clock() -> Regular {
     let sixty = || seq([class("0-5"), digit()]);
     let fraction = optional(seq([text("."), between(digit(), 1, 9)]));
@@ -155,7 +156,8 @@ fn clock() -> Regular {
     ])
 }
 
-/// Dates whose every time in every offset is a `jiff::Timestamp`: these end on 9999-12-30 at 22:00 UTC.
+/// Dates for which every time in every offset is a valid `jiff::Timestamp`, whose range ends on 9999-12-30 at 22:00
+/// UTC.
 fn moment_date() -> Regular {
     let last = seq([text("9999-12-"), texts(&["29", "30", "31"])]);
     Regular::Intersection([date::build(), Regular::Complement(last.into())].into())
@@ -169,8 +171,8 @@ fn offset() -> Regular {
     ])
 }
 
-/// Times in UTC, or with one of the offsets in use. The name of a time zone would have to be known to the reader, and
-/// have this offset at this time.
+/// Times in UTC or with one of the offsets in use. A time zone's name is not generated: the reader would have to know
+/// it, and it would have to have this offset at this time.
 fn zoned() -> Regular {
     let quarters = ["00", "15", "30", "45"];
     let west = (0..12).map(|hour| ('-', hour));
@@ -195,8 +197,8 @@ fn duration() -> Regular {
     seq([text("PT"), any([hours, minutes(), count("S")])])
 }
 
-/// Addresses that `url::Url` parses: it follows the URL standard of WHATWG, which demands a host after the schemes that
-/// it knows, and valid names, numbers and ports of hosts.
+/// URLs that `url::Url` parses. It follows the WHATWG URL standard, which requires a host after the schemes that it
+/// knows, and valid host names, host numbers and ports.
 fn url() -> Regular {
     let letters = |word: &str| {
         let letter = |c: char| class(&format!("{c}{}", c.to_ascii_uppercase()));
@@ -262,7 +264,7 @@ fn encoded(more: &str) -> Regular {
 /// schemars' pattern of `rust_decimal::Decimal` and `bigdecimal::BigDecimal`.
 const DECIMAL: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
 
-/// At most 28 digits, which `rust_decimal::Decimal` always holds.
+/// At most 28 digits, which `rust_decimal::Decimal` can always represent.
 fn decimal() -> Regular {
     let whole = any([text("0"), seq([class("1-9"), between(digit(), 0, 14)])]);
     let fraction = seq([text("."), between(digit(), 1, 13)]);
@@ -272,7 +274,7 @@ fn decimal() -> Regular {
 /// schemars' pattern of `semver::Version`.
 const SEMVER: &str = r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$";
 
-/// Numbers that a `u64` holds, and whatever follows them.
+/// Numbers that fit into a `u64`, with any suffix.
 fn version() -> Regular {
     let number = || between(digit(), 1, 19);
     let rest = seq([class("+-"), Regular::any_text()]);

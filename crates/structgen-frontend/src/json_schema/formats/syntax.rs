@@ -2,12 +2,12 @@
 
 use structgen_grammar::{CharSet, Regular};
 
-/// A text.
+/// Exactly this text.
 pub(super) fn text(text: &str) -> Regular {
     Regular::literal(text)
 }
 
-/// One character out of ranges and single characters, as `"a-z0-9_"`; a hyphen that is meant comes last.
+/// One character from ranges and single characters, as `"a-z0-9_"`; a literal hyphen comes last.
 pub(super) fn class(ranges: &str) -> Regular {
     Regular::Chars(char_set(ranges))
 }
@@ -29,37 +29,37 @@ pub(super) fn char_set(ranges: &str) -> CharSet {
     CharSet::new(pairs)
 }
 
-/// One after another.
+/// A concatenation.
 pub(super) fn seq(parts: impl IntoIterator<Item = Regular>) -> Regular {
     Regular::concat(parts)
 }
 
-/// Any one of these.
+/// A union.
 pub(super) fn any(arms: impl IntoIterator<Item = Regular>) -> Regular {
     Regular::union(arms)
 }
 
-/// Any one of these texts.
+/// A union of texts.
 pub(super) fn texts(words: &[&str]) -> Regular {
     Regular::union(words.iter().map(|word| Regular::literal(word)))
 }
 
-/// It or nothing.
+/// Zero or one times.
 pub(super) fn optional(body: Regular) -> Regular {
     Regular::repeat(body, 0, Some(1))
 }
 
-/// As often as one likes.
+/// Zero or more times.
 pub(super) fn many(body: Regular) -> Regular {
     Regular::repeat(body, 0, None)
 }
 
-/// Once or more.
+/// One or more times.
 pub(super) fn some(body: Regular) -> Regular {
     Regular::repeat(body, 1, None)
 }
 
-/// So many times.
+/// Exactly `count` times.
 pub(super) fn times(body: Regular, count: u32) -> Regular {
     Regular::repeat(body, count, Some(count))
 }

@@ -1,13 +1,13 @@
-//! `time`: full-time of RFC 3339, section 5.6, with leap seconds where UTC has them: at 23:59:60.
+//! `time`: full-time of RFC 3339, section 5.6, with leap seconds at 23:59:60 UTC only.
 //!
-//! A fraction of a second has any number of digits. What is generated has at most [`FRACTION_DIGITS`]: a model may find
-//! no end, and programs read no more than nanoseconds.
+//! A fraction of a second may have any number of digits. Generated ones have at most [`FRACTION_DIGITS`]: a model may
+//! never stop, and programs read at most nanoseconds.
 
 use structgen_grammar::Regular;
 
 use super::syntax::{any, between, class, digit, optional, seq, some, text};
 
-/// The maximal number of digits in a generated fraction of a second.
+/// The maximum number of digits in a generated fraction of a second.
 const FRACTION_DIGITS: u32 = 9;
 
 /// What [`generated`] leaves out.
@@ -45,10 +45,10 @@ pub(super) fn hour() -> Regular {
     any([seq([class("01"), digit()]), seq([text("2"), class("0-3")])])
 }
 
-/// The leap seconds in local time: 23:59 and the offset, modulo a day.
+/// The leap seconds in local time: 23:59 plus the offset, modulo a day.
 ///
-/// The local minute follows from the minute of the offset, the local hour from the hour of the offset and from whether
-/// its minutes carry over. Said apart and intersected, that takes some 200 alternatives instead of 2,880.
+/// The local minute follows from the minute of the offset; the local hour follows from the hour of the offset and from
+/// whether its minutes carry over. Intersecting these two conditions takes some 200 alternatives instead of 2,880.
 fn leap_with_offset(fraction: &dyn Fn() -> Regular) -> Regular {
     let minute = || seq([class("0-5"), digit()]);
     let no_carry = || text("00");

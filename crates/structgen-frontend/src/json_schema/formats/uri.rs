@@ -5,7 +5,7 @@ use structgen_grammar::{CharSet, Regular};
 use super::ipv6;
 use super::syntax::{any, char_set, class, digit, hex, many, optional, seq, some, text};
 
-/// Which characters may stand for themselves.
+/// Which characters may occur unencoded.
 #[derive(Clone, Copy)]
 enum Kind {
     Uri,
@@ -63,7 +63,7 @@ fn path_absolute(kind: Kind) -> Regular {
 fn query(kind: Kind) -> Regular {
     let mut chars = vec![pchar(kind, "/?")];
     if matches!(kind, Kind::Iri) {
-        // Private use characters may stand in queries only.
+        // Private use characters are allowed in queries only.
         chars.push(Regular::Chars(CharSet::new([
             ('\u{E000}', '\u{F8FF}'),
             ('\u{F0000}', '\u{FFFFD}'),
@@ -86,7 +86,7 @@ fn authority(kind: Kind) -> Regular {
         some(class("A-Za-z0-9._~!$&'()*+,;=:-")),
     ]);
     let literal = seq([text("["), any([ipv6::build(), future]), text("]")]);
-    // The registered names have the dotted quads among them.
+    // Registered names include the IPv4 addresses.
     let host = any([literal, many(encoded(kind, ""))]);
     seq([
         optional(seq([user, text("@")])),
@@ -103,7 +103,7 @@ fn pchar_without_colon(kind: Kind) -> Regular {
     encoded(kind, "@")
 }
 
-/// unreserved, sub-delims and these characters, or percent-encoded.
+/// unreserved, sub-delims, the characters of `more`, or percent-encoded.
 fn encoded(kind: Kind, more: &str) -> Regular {
     let plain = char_set(&format!("A-Za-z0-9._~!$&'()*+,;={more}-"));
     let plain = match kind {

@@ -28,7 +28,7 @@ pub(super) fn read_upper<'j>(
     }
 }
 
-/// The bound that one of two keywords says, of which the second excludes the number itself.
+/// The bound that one of two keywords sets; the second keyword excludes the number itself.
 fn read<'j>(
     parser: &mut SchemaParser<'_, 'j>,
     keyword: &'static str,
@@ -37,7 +37,7 @@ fn read<'j>(
 ) -> Option<NumberBound> {
     let draft_4 = parser.draft() == Draft::Draft4;
     let is_exclusive = match value {
-        // In draft 4 the exclusive bound is a boolean about the other.
+        // In draft 4 the exclusive keyword is a boolean that modifies the other.
         Json::Bool(excludes) if draft_4 && keyword == exclusive => {
             if *excludes && parser.sibling(inclusive).is_none() {
                 parser.annotation(keyword, "has no effect without its bound");
@@ -95,7 +95,7 @@ impl<'j> Assertion<'j> for Upper {
     }
 }
 
-/// Numbers beyond the bound, which are on the `other` side of it.
+/// Numbers beyond the bound: the complement, as a bound in the other direction.
 fn not<'j>(
     other: fn(NumberBound) -> Atom<'j>,
     bound: &NumberBound,

@@ -101,7 +101,7 @@ impl<'j> Assertion<'j> for Conditional {
     }
 }
 
-/// `if` without `then` and `else` asserts nothing, and still evaluates what its schema does.
+/// `if` without `then` and `else` asserts nothing, but evaluates what its schema evaluates.
 #[derive(Debug)]
 struct IfAlone(SchemaId);
 
@@ -118,7 +118,7 @@ impl<'j> Assertion<'j> for IfAlone {
         }
     }
 
-    /// Its annotation is in the report already.
+    /// The report already lists it as an annotation.
     fn effect(&self, _: &SchemaOptions) -> Option<Effect> {
         None
     }

@@ -69,7 +69,7 @@ impl<'j> Assertion<'j> for Contains {
     }
 }
 
-/// Any number of items may be valid: it asserts nothing, and evaluates those that are.
+/// `contains` with any number of valid items: it asserts nothing, but evaluates the valid ones.
 #[derive(Debug)]
 struct ContainsAny(SchemaId);
 

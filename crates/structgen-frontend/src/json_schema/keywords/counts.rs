@@ -67,7 +67,7 @@ pub(super) fn read_least<'j, C: Counted>(
     keyword: &'static str,
     value: &'j Json<'j>,
 ) {
-    // Every value has none or more.
+    // Every value has at least zero.
     if let Some(count) = parser.count(keyword, value).filter(|&count| count > 0) {
         parser.assert(keyword, AtLeast::<C>(count, PhantomData));
     }
@@ -78,7 +78,7 @@ pub(super) fn read_most<'j, C: Counted>(
     keyword: &'static str,
     value: &'j Json<'j>,
 ) {
-    // A count that is larger than any is read as the largest number.
+    // A count larger than any possible one is read as `u32::MAX`.
     let count = parser.count(keyword, value);
     if let Some(count) = count.filter(|&count| count < u32::MAX) {
         parser.assert(keyword, AtMost::<C>(count, PhantomData));

@@ -1,4 +1,4 @@
-//! `dependentRequired`, `dependentSchemas`, and `dependencies`, which was both.
+//! `dependentRequired`, `dependentSchemas`, and `dependencies`, which combined both.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ pub(super) fn read<'j>(
             ("dependentSchemas", _) | ("dependencies", Json::Object(_) | Json::Bool(_)) => {
                 Dependent::Schema(parser.subschema(value, keyword, Step::Key(key)))
             }
-            // Draft 3 had a single key; it is still in use.
+            // Draft 3 allowed a single key; this form is still in use.
             ("dependencies", Json::String(other)) => Dependent::Keys([other.as_ref()].into()),
             _ => match parser.keys(value) {
                 Some(keys) => Dependent::Keys(keys),

@@ -11,7 +11,7 @@ use crate::json_schema::s2_parse::{
 };
 use crate::json_schema::{Effect, FormatMode, Profile, SchemaError, SchemaOptions};
 
-/// The note on a format that is not enforced because no draft defines it.
+/// The report's note on a format that is not enforced because no draft defines it.
 pub(crate) const FORMAT_OF_NO_DRAFT: &str = "a format that no draft defines";
 
 pub(super) fn read<'j>(

@@ -9,7 +9,7 @@ use crate::json_schema::s2_parse::{
 };
 use crate::json_schema::{Draft, SchemaError};
 
-/// A list under `items` has the meaning that it had up to 2019-09 in every draft: it can have no other.
+/// A list under `items` keeps the meaning that it had up to 2019-09 in every draft, since it has no other.
 pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, _: &'static str, _: &'j Json<'j>) {
     if !parser.is_first_of("items") {
         return;

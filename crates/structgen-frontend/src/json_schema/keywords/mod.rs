@@ -1,4 +1,4 @@
-//! Every keyword of every draft: the table, and a file for what each of them asserts.
+//! Every keyword of every draft: the table, and a file for each keyword.
 //!
 //! A file contains everything about its keyword alone: how it is parsed, its meaning, its negation, what it evaluates
 //! and its entry in the report ([`Assertion`](super::s2_parse::Assertion)). Keywords that have a meaning only together,
@@ -42,10 +42,10 @@ pub(crate) use values::none_of;
 
 use counts::{Characters, Items, Properties};
 
-/// What a keyword is in a draft.
+/// The role of a keyword in a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The draft does not know it, which makes it an annotation.
+    /// The draft does not define it, which makes it an annotation.
     Unknown,
     /// It decides which values are valid.
     Assertion,
@@ -53,13 +53,13 @@ pub(crate) enum Role {
     Applicator,
     /// It describes the value, without refusing any.
     Annotation,
-    /// It names or finds a schema, or holds schemas to be found.
+    /// It names or locates a schema, or contains schemas to refer to.
     Identifier,
 }
 
 use Role::{Annotation, Applicator, Assertion, Identifier, Unknown};
 
-/// The vocabulary of a keyword, as far as a dialect can leave it out.
+/// The vocabulary of a keyword, if a dialect can leave it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vocabulary {
     Applicator,
@@ -79,7 +79,7 @@ pub(crate) struct Row {
     /// In drafts 4, 6, 7, 2019-09 and 2020-12.
     roles: [Role; 5],
     pub(crate) vocabulary: Vocabulary,
-    /// `None` where it asserts nothing.
+    /// `None` if it asserts nothing.
     pub(crate) read: Option<Read>,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
     Some(&KEYWORDS[index])
 }
 
-/// Whether the keyword decides in some draft which values are valid.
+/// Whether the keyword constrains values in some draft.
 pub(crate) fn is_about_values(keyword: &str) -> bool {
     let is_about_values = |role: &Role| matches!(role, Assertion | Applicator);
     find(keyword).is_some_and(|row| row.roles.iter().any(is_about_values))
@@ -145,8 +145,8 @@ const fn without_assertion(name: &'static str, roles: [Role; 5]) -> Row {
 
 /// The table, sorted by keyword.
 ///
-/// `dependencies` and `definitions` are still in the metaschemas of 2019-09 and 2020-12, so that nobody gives them
-/// another meaning; both keep their old one here. So does `additionalItems`, beside a list under `items`.
+/// `dependencies` and `definitions` are still in the metaschemas of 2019-09 and 2020-12, which reserve them; both keep
+/// their old meaning here. So does `additionalItems`, next to a list under `items`.
 #[rustfmt::skip]
 pub(crate) static KEYWORDS: &[Row] = &[
     without_assertion("$anchor", since_2019(Identifier)),

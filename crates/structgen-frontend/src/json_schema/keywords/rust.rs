@@ -1,11 +1,11 @@
-//! The strings that profile `rust` leaves out, for the keywords that schemars writes.
+//! Excludes the strings that the profile `rust` leaves out, for the keywords that schemars writes.
 
 use structgen_grammar::Regular;
 
 use crate::json_schema::s2_parse::{Atom, Context, Origin, Part};
 use crate::json_schema::{Effect, Profile};
 
-/// Under profile `rust`, asserts that a string is in the set, and reports that.
+/// Under the profile `rust`, asserts that a string is in the set, and reports that.
 pub(crate) fn rust_strings<'j>(
     origin: Origin,
     context: &mut dyn Context<'j>,

@@ -1,5 +1,5 @@
-//! `x-structgen` below the root of a schema: where the strings and numbers of a node come from. How they relate to
-//! others is read in `relation.rs`.
+//! `x-structgen` below the root of a schema: where the strings and numbers of a node come from. `relation.rs` reads how
+//! they relate to others.
 
 use super::relation;
 use crate::json_schema::s1_json::Json;
@@ -7,7 +7,7 @@ use crate::json_schema::s1_json::embedded::KEYWORD;
 use crate::json_schema::s2_parse::{Arm, Assertion, Atom, Context, Form, Origin, SchemaParser};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions, Source};
 
-/// Reads what the entries say of the values of a node. The others are options, which apply at the root only.
+/// Reads the entries about the values of a node. All other entries are options, which apply at the root only.
 pub(crate) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, value: &'j Json<'j>) {
     let is_below = matches!(value, Json::Object(_)) && !parser.is_root();
     let has_relation = is_below && relation::read(parser, value);

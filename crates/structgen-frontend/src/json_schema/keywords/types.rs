@@ -56,7 +56,7 @@ impl<'j> Assertion<'j> for Types {
     }
 }
 
-/// An integer of draft 4 has neither fraction nor exponent.
+/// Draft 4's `integer` is written without a fraction and an exponent.
 #[derive(Debug)]
 struct WrittenWhole;
 
@@ -65,8 +65,8 @@ impl<'j> Assertion<'j> for WrittenWhole {
         Form::Atom(Atom::WrittenWhole)
     }
 
-    /// Nothing: the other types are negated by [`Types`]. An integer that is not written as one is left out, so the
-    /// negation is a subset of the exact one.
+    /// Nothing: [`Types`] negates the other types. Integers not written as such are left out, so the negation is a
+    /// subset of the exact one.
     fn negated(&self, _: Origin, _: &mut dyn Context<'j>) -> Result<Vec<Arm<'j>>, SchemaError> {
         Ok(Vec::new())
     }

@@ -39,7 +39,7 @@ impl<'j> Assertion<'j> for Listed<'j> {
     }
 }
 
-/// The conjunction which says that the value is none of these: an array or object differs from each somewhere.
+/// The conjunction that excludes all of these values: an array or object differs from each of them somewhere.
 pub(crate) fn none_of<'j>(
     values: &'j [Json<'j>],
     origin: Origin,

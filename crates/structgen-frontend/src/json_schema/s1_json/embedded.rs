@@ -10,7 +10,7 @@ use crate::json_schema::{FormatMode, KeyOrder, Profile, SchemaError, SchemaOptio
 /// The name of the object.
 pub(crate) const KEYWORD: &str = "x-structgen";
 
-/// The caller's options, completed by the schema's. Of two limits the lower one holds.
+/// The caller's options, completed by the schema's. Of two limits, the lower one applies.
 ///
 /// # Errors
 /// For an unknown entry or an invalid value.

@@ -14,7 +14,7 @@ pub(crate) mod metaschemas;
 
 use crate::json_schema::{SchemaError, SchemaLimits};
 
-/// A JSON value that borrows its strings, with its numbers as they were written.
+/// A JSON value that borrows its strings and keeps its numbers as written.
 ///
 /// serde_json reads a number that is not a 64-bit integer as a float, unless a feature is enabled that would change the
 /// numbers of every crate in the build. So serde_json parses the structure, and the numbers come from the text: the
@@ -129,7 +129,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Beyond this depth the compiler's own recursion would need more stack than a thread has.
+/// At greater depths the compiler's own recursion could overflow a thread's stack.
 const MAX_DEPTH: usize = 512;
 
 const TOO_MANY_VALUES: &str = "too many values";
@@ -313,7 +313,7 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_> {
 /// Up to this number, comparing all keys is faster than hashing.
 const FEW: usize = 16;
 
-/// A key, borrowed where it has no escapes (`Cow` by itself never borrows).
+/// A key, borrowed unless it has escapes (deserialising a `Cow` never borrows).
 struct KeyText<'a>(Cow<'a, str>);
 
 impl<'a> serde::Deserialize<'a> for KeyText<'a> {

@@ -15,12 +15,12 @@ use crate::json_schema::{Draft, Effect, SchemaError, SchemaOptions};
 
 /// What a keyword of a schema asserts.
 pub(crate) trait Assertion<'j>: fmt::Debug {
-    /// The assertion as far as it is known without computing anything.
+    /// The assertion, as far as it is known without computation.
     fn form(&self) -> Form<'_, 'j> {
         Form::Other
     }
 
-    /// The conjunction that holds where the keyword does; `types` are those that the value may have.
+    /// The conjunction that is equivalent to the keyword; `types` are the types that the value may have.
     fn affirmed(
         &self,
         origin: Origin,
@@ -41,7 +41,7 @@ pub(crate) trait Assertion<'j>: fmt::Debug {
         Ok(literals.into_iter().map(Part::Literal).collect())
     }
 
-    /// The disjunction that holds where the keyword does not.
+    /// The disjunction that is equivalent to the keyword's negation.
     fn negated(
         &self,
         origin: Origin,
@@ -76,18 +76,18 @@ pub(crate) trait Assertion<'j>: fmt::Debug {
     }
 }
 
-/// An assertion as far as it is known without computing anything.
+/// An assertion, as far as it is known without computation.
 #[derive(Debug)]
 pub(crate) enum Form<'a, 'j> {
     /// Nothing is valid: the schema `false`.
     Never,
-    /// Something about the value itself.
+    /// An atom about the value itself.
     Atom(Atom<'j>),
     /// All of these.
     AllOf(&'a [SchemaId]),
     /// Not this.
     Not(SchemaId),
-    /// Whatever the reference leads to: its keyword says how it is followed.
+    /// The target of a reference; its keyword determines how it is resolved.
     Reference(&'j str),
     /// The keyword's value is wrong.
     Invalid(&'a SchemaError),
@@ -172,7 +172,7 @@ pub(crate) trait Context<'j> {
     /// The literal of one value.
     fn value_literal(&mut self, value: &'j Json<'j>) -> Literal;
 
-    /// The disjunction which says that whatever is not evaluated is valid under `rest`.
+    /// The disjunction which asserts that everything unevaluated is valid under `rest`.
     fn unevaluated(
         &mut self,
         origin: Origin,
@@ -180,7 +180,7 @@ pub(crate) trait Context<'j> {
         rest: SchemaId,
     ) -> Result<Vec<Arm<'j>>, SchemaError>;
 
-    /// The disjunction which says that something is neither evaluated nor valid under `rest`.
+    /// The disjunction which asserts that something unevaluated is not valid under `rest`.
     fn not_unevaluated(
         &mut self,
         origin: Origin,
@@ -221,7 +221,7 @@ impl<'j> dyn Context<'j> + '_ {
     }
 }
 
-/// What is evaluated: keys or items.
+/// What can be evaluated: keys or items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Of {
     /// `unevaluatedProperties`.
@@ -236,21 +236,21 @@ pub(crate) enum Evaluates<'a, 'j> {
     Nothing,
     /// These keys or items.
     Own(Evaluated<'j>),
-    /// What each of the schemas does.
+    /// What all of the schemas evaluate.
     AllOf(&'a [SchemaId]),
-    /// What each valid one of the schemas does.
+    /// What the valid ones of the schemas evaluate.
     AnyOf(&'a [SchemaId]),
-    /// What the only valid one of the schemas does.
+    /// What the only valid one of the schemas evaluates.
     OneOf(&'a [SchemaId]),
-    /// What the condition does if it is valid, and what the branch taken does.
+    /// What the condition evaluates if it is valid, and what the branch taken evaluates.
     Conditional {
         condition: SchemaId,
         then: Option<SchemaId>,
         otherwise: Option<SchemaId>,
     },
-    /// What each schema with a present key does.
+    /// What the schemas of the present keys evaluate.
     Dependent(Vec<(&'j str, SchemaId)>),
-    /// What the schema does to which the reference resolves.
+    /// What the target of the reference evaluates.
     Reference(&'j str),
 }
 
@@ -315,7 +315,7 @@ impl<'j> Assertion<'j> for Never {
     }
 }
 
-/// The value of a keyword is wrong, which is an error only where the schema is used.
+/// A keyword with an invalid value, which is an error only where the schema is used.
 #[derive(Debug)]
 pub(crate) struct Invalid(pub(crate) Box<SchemaError>);
 

@@ -1,4 +1,4 @@
-//! The primitive assertions that all keywords are made of.
+//! The primitive assertions (atoms) that all keywords are built from.
 //!
 //! As in JSON Schema itself, an atom about one type holds for all values of other types. The negation of a keyword is a
 //! disjunction of conjunctions of atoms, so that no connective remains in the canonical form.
@@ -27,7 +27,7 @@ impl TypeSet {
     pub(crate) const OBJECT: Self = Self(1 << 5);
     pub(crate) const ARRAY: Self = Self(1 << 6);
     pub(crate) const ALL: Self = Self(0x7f);
-    /// The types of values that come from somewhere, or that hold others which do.
+    /// The types that can be marked with a source or a relation, or that contain values which can.
     pub(crate) const MARKED: Self =
         Self(Self::NUMBER.0 | Self::STRING.0 | Self::OBJECT.0 | Self::ARRAY.0);
 
@@ -145,9 +145,9 @@ pub(crate) enum Atom<'j> {
     /// The string, unescaped, is in the set.
     Text(Regular),
     Fields(Rc<Fields<'j>>),
-    /// The value of the key, if present, is this.
+    /// The value of the key, if present, satisfies the literal.
     Field(&'j str, Literal),
-    /// Some member is like this.
+    /// Some member satisfies this.
     Some(SomeMember<'j>),
     /// At least one of these holds.
     Clause(Rc<[KeyLiteral<'j>]>),
@@ -160,7 +160,7 @@ pub(crate) enum Atom<'j> {
     MinProperties(u32),
     MaxProperties(u32),
     Elements(Rc<Elements>),
-    /// The item at this index, if present, is this.
+    /// The item at this index, if present, satisfies the literal.
     Element(u32, Literal),
     /// Some item after the prefix is not valid under the schema of the rest.
     OtherElement(Rc<Elements>),
@@ -168,13 +168,13 @@ pub(crate) enum Atom<'j> {
     MaxItems(u32),
     Unique,
     Contains(Rc<ItemCount>),
-    /// Strings and numbers here and below come from there. It holds for every value.
+    /// The strings and numbers here and below come from this source. It holds for every value.
     Source(Source),
     /// Strings and numbers relate to others. It holds for every value.
     Related(RelatedTo<'j>),
-    /// Strings are of the format of this name, whatever that asserts. It holds for every value.
+    /// The name of a format that strings have, whether or not it is enforced. It holds for every value.
     Format(&'j str),
-    /// Something about values of these types that is not compiled, and why.
+    /// An assertion about values of these types that cannot be compiled, and why.
     Refused(TypeSet, &'static str),
 }
 
@@ -209,7 +209,7 @@ pub(crate) struct Fields<'j> {
 }
 
 impl<'j> Fields<'j> {
-    /// Speeds up lookups by key; to be called after the last property is added.
+    /// Speeds up lookups by key. Call this after the last property is added.
     pub(crate) fn index(&mut self) {
         if self.properties.len() > 8 {
             self.by_key = self.properties.iter().copied().collect();
@@ -227,7 +227,7 @@ impl<'j> Fields<'j> {
     }
 }
 
-/// What some member of an object is like.
+/// A condition that some member of an object satisfies.
 #[derive(Clone, Debug)]
 pub(crate) enum SomeMember<'j> {
     /// Its value is not valid.
@@ -243,9 +243,9 @@ pub(crate) enum SomeMember<'j> {
 pub(crate) enum KeyLiteral<'j> {
     /// It is absent.
     Absent(&'j str),
-    /// It is present, and its value is this, if any is given.
+    /// It is present, and its value satisfies the literal, if any.
     Has(&'j str, Option<Literal>),
-    /// Some member is like this.
+    /// Some member satisfies this.
     Some(SomeMember<'j>),
 }
 

@@ -1,5 +1,5 @@
-//! Dialects: which keywords of a draft a schema uses. `$schema` may name a metaschema registered by the caller, and its
-//! `$vocabulary` decides.
+//! Dialects: which keywords of a draft a schema uses. The `$vocabulary` of the metaschema that `$schema` names decides;
+//! the caller may register that metaschema.
 
 use super::Program;
 use crate::json_schema::keywords::{self, Vocabulary};
@@ -42,7 +42,7 @@ impl SchemaDialect {
         let mut asserts_formats = false;
         for &(uri, is_required) in used {
             match known(uri, draft) {
-                // 2019-09 has one vocabulary for formats, and they assert if it is required.
+                // 2019-09 has one vocabulary for formats; they assert if it is required.
                 Some("format") => asserts_formats |= is_required,
                 Some("format-assertion") => asserts_formats = true,
                 None if is_required => return Err(uri.to_owned()),
@@ -99,7 +99,7 @@ fn vocabulary_of(keyword: &str, draft: Draft) -> Option<u8> {
     Some(1 << index)
 }
 
-/// The maximal length of a chain of metaschemas.
+/// The maximum length of a chain of metaschemas.
 const MAX_METASCHEMAS: u32 = 8;
 
 impl<'j> Program<'j> {

@@ -39,7 +39,7 @@ impl<'j> Program<'j> {
                     }
                 }
                 Err(error) => invalid(error),
-                // Keywords up to draft 3 may have another meaning since: `required`, `type`, `extends`.
+                // Keywords up to draft 3 may since have changed their meaning: `required`, `type`, `extends`.
                 Ok(None) if uri.contains("json-schema.org/draft-0") => {
                     invalid(SchemaError::UnknownDialect {
                         uri: uri.to_string(),
@@ -88,7 +88,7 @@ impl<'j> Program<'j> {
 }
 
 impl<'j> Schema<'j> {
-    /// Copies what was found about `$schema` when the document was read.
+    /// Copies what was found about `$schema` when the document was first read.
     pub(super) fn take_dialect(&mut self, unscoped: &Self) {
         for keyword in &unscoped.keywords {
             if let ("$schema", Form::Invalid(error)) = (keyword.name, keyword.assertion.form()) {

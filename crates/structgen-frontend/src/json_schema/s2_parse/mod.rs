@@ -1,7 +1,7 @@
 //! Second stage: from JSON to typed schemas, each with its location.
 //!
-//! A keyword with a wrong value is kept as [`Invalid`] and is an error only if the schema is used, and so is a
-//! reference that cannot be resolved: a definition that nothing refers to does no harm.
+//! A keyword with an invalid value is kept as [`Invalid`]; it is an error only if the schema is used. The same holds
+//! for a reference that cannot be resolved. So a definition that nothing refers to does no harm.
 
 pub(crate) mod assertion;
 pub(crate) mod atoms;
@@ -78,7 +78,7 @@ pub(crate) struct Program<'j> {
     /// Schemas that do not occur in a document: each is the union of the listed ones.
     unions: FxHashMap<Vec<SchemaId>, SchemaId>,
     pub(crate) scopes: Scopes<'j>,
-    /// Whether some schema says where its values come from.
+    /// Whether some schema sets the source of its values.
     pub(crate) names_sources: bool,
     /// Whether some schema relates its values to others.
     pub(crate) names_relations: bool,
@@ -261,7 +261,7 @@ impl<'j> Schema<'j> {
     }
 }
 
-/// The approximate number of values that reading a schema again takes: its keywords and two levels below them.
+/// The approximate number of values in reading a schema again: its keywords and two levels below them.
 fn weight(json: &Json<'_>) -> u64 {
     let Json::Object(entries) = json else {
         return 1;

@@ -15,7 +15,7 @@ pub(crate) struct SchemaParser<'p, 'j> {
     program: &'p mut Program<'j>,
     id: SchemaId,
     schema: &'p mut Schema<'j>,
-    /// The groups of keywords read as one that were met already.
+    /// The groups of keywords, each read as one, that were already read.
     groups: Vec<&'static str>,
 }
 
@@ -109,12 +109,12 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         }
     }
 
-    /// Notes that some schema says where its values come from.
+    /// Records that some schema sets the source of its values.
     pub(crate) fn names_source(&mut self) {
         self.program.names_sources = true;
     }
 
-    /// Notes that some schema relates its values to others.
+    /// Records that some schema relates its values to others.
     pub(crate) fn names_relation(&mut self) {
         self.program.names_relations = true;
     }
@@ -178,7 +178,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         }
     }
 
-    /// A non-negative integer. Larger counts than `u32` are more than any text can have.
+    /// A non-negative integer, saturated to `u32`: no text can have more parts than that.
     pub(crate) fn count(&mut self, keyword: &'static str, value: &Json<'_>) -> Option<u32> {
         let count = match value {
             Json::Number(number) if number.is_integer() && !number.is_negative() => {

@@ -285,7 +285,7 @@ impl<'j> Program<'j> {
     /// The schema at a JSON Pointer into the document of `root`. The keywords of the document do not apply to it.
     ///
     /// # Errors
-    /// Where the pointer leads nowhere, with the last value on its way.
+    /// If the pointer leads nowhere, naming the last value on its path.
     pub(crate) fn at_pointer(
         &mut self,
         root: SchemaId,
@@ -314,7 +314,7 @@ impl<'j> Program<'j> {
         Ok(self.read_at(json, resource, pointer))
     }
 
-    /// The schema that a pointer leads to; where no keyword makes the value a schema, the pointer does.
+    /// The schema that a pointer leads to. Where no keyword makes the value a schema, the pointer does.
     fn read_at(&mut self, json: &'j Json<'j>, resource: ResourceId, pointer: &str) -> SchemaId {
         if let Some(id) = self.at_address(json, ScopeId::UNSCOPED) {
             return id;
@@ -359,7 +359,7 @@ impl<'j> Program<'j> {
     }
 }
 
-/// Why a value has no child of this key.
+/// The reason why a value has no child with this key.
 fn lacks(json: &Json<'_>, key: &str) -> String {
     const MOST_KEYS: usize = 10;
     match json {

@@ -18,7 +18,7 @@ pub(crate) struct ScopeId(u32);
 
 impl ScopeId {
     /// No scope: the schema as read with its document. In a document without dynamic anchors it is the same as with
-    /// [`ScopeId::EMPTY`]; otherwise it only records what is where.
+    /// [`ScopeId::EMPTY`]; otherwise it only records which schemas exist, and where.
     pub(crate) const UNSCOPED: Self = Self(0);
     /// The scope in which no dynamic anchor is bound.
     pub(crate) const EMPTY: Self = Self(1);
@@ -119,7 +119,7 @@ impl<'j> Program<'j> {
         bound.unwrap_or(target)
     }
 
-    /// The error of a document whose schemas are reached in too many scopes.
+    /// The error if the schemas of a document were reached in too many scopes.
     pub(crate) fn too_many_scopes(&self, id: SchemaId) -> Option<SchemaError> {
         (self.read_again > self.most_read_again).then(|| SchemaError::Limit {
             what: "values of schemas reached in different dynamic scopes",

@@ -1,4 +1,4 @@
-//! Arrays: combines prefixes, rests and counts.
+//! Arrays: combines prefixes, `items` and counts.
 
 use std::rc::Rc;
 
@@ -111,7 +111,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// The arrays with some invalid item after the prefix: counted, unless it is known which item it is.
+    /// The arrays with an invalid item after the prefix. It is counted, unless its index is known.
     fn with_other_element(
         &mut self,
         mut arrays: Arrays,

@@ -14,7 +14,7 @@ use crate::json_schema::{Profile, SchemaError, Source};
 /// A conjunction that is being expanded to sets of values.
 #[derive(Clone, Debug)]
 pub(super) struct Branch<'j> {
-    /// The remaining types; without any, the branch is dead.
+    /// The remaining types; without any, the branch is empty.
     pub(super) types: TypeSet,
     /// In the order of the schema, from which the order of keys derives.
     pub(super) atoms: Vec<TracedAtom<'j>>,
@@ -46,7 +46,7 @@ pub(super) struct Link {
     depth: u32,
 }
 
-/// The maximal nesting of schemas that apply to the same value.
+/// The maximum nesting of schemas that apply to the same value.
 const MAX_NESTING: u32 = 256;
 
 impl<'j> Branch<'j> {
@@ -65,17 +65,17 @@ impl<'j> Branch<'j> {
         self.seen.contains(&literal)
     }
 
-    /// Where strings and numbers come from, if the schema says so.
+    /// The source of strings and numbers, if the schema names one.
     pub(super) fn source(&self) -> Option<Source> {
         let sources = self.atoms.iter().filter_map(|traced| match traced.atom {
             Atom::Source(source) => Some(source),
             _ => None,
         });
-        // Of several, what asks for more.
+        // Of several sources, the stricter one.
         sources.max_by_key(|source| *source == Source::Input)
     }
 
-    /// How strings and numbers relate to others, if the schema says so.
+    /// How strings and numbers relate to other values, if the schema names a relation.
     pub(super) fn relations(&self) -> impl Iterator<Item = (RelatedTo<'j>, Origin)> + '_ {
         self.atoms.iter().filter_map(|traced| match traced.atom {
             Atom::Related(related) => Some((related, traced.origin)),
@@ -161,7 +161,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Adds that exactly one of the schemas holds: the disjunction whose arms exclude the others that overlap with
+    /// Adds that exactly one of the schemas holds, as a disjunction whose arms exclude the schemas that overlap with
     /// them.
     fn add_one_of(
         &mut self,
@@ -210,7 +210,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         path: &Path,
     ) -> Result<(), SchemaError> {
         self.step(1)?;
-        // A schema within itself has no meaning, so its negation within itself is not a contradiction.
+        // A schema within itself has no meaning, so its negation within it is no contradiction.
         if let Subject::Schema(id) = literal.source {
             self.check_circle(literal, id, path)?;
         }

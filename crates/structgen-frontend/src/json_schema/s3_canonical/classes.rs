@@ -1,7 +1,7 @@
-//! Classes of keys: the values of those keys of an object that it does not name.
+//! Classes of keys, for the values of keys that an object does not name.
 //!
-//! Patterns overlap. So the keys are split by every pattern into those that match and those that do not, and empty
-//! parts are left out. The result is disjoint classes, each with one node for its values.
+//! Patterns may overlap. So the keys are split by every pattern into those that match and those that do not, and empty
+//! classes are dropped. The remaining classes are disjoint, and each has one node for its values.
 
 use std::rc::Rc;
 
@@ -16,19 +16,19 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::SchemaId;
 use crate::json_schema::s2_parse::atoms::{Fields, KeyLiteral, Literal, Origin, SomeMember};
 
-/// The maximal number of classes of keys of an object.
+/// The maximum number of classes of keys of an object.
 const MAX_CLASSES: usize = 128;
 
-/// How many steps of a compilation take as long as an expression of a proof.
+/// The number of steps of a compilation that take as long as one expression of a proof.
 const STEPS_PER_EXPRESSION: usize = 2;
 
-/// The keys on which all patterns agree: by pattern, whether they match.
+/// Keys on which all patterns agree: for each pattern, whether they match it.
 #[derive(Clone, Debug)]
 struct Cell {
     matches: Vec<bool>,
 }
 
-/// The sets by which keys are split.
+/// The sets that keys are split by.
 #[derive(Default)]
 pub(super) struct Splitters {
     sets: Vec<Regular>,
@@ -46,7 +46,8 @@ impl Splitters {
     }
 }
 
-/// The keys of a cell of the first of these sets, given which of the sets before each are known to be apart from it.
+/// The set of a cell's keys, by the first of `sets`. `apart` has a row per set: which of the sets before it are known
+/// to be disjoint from it.
 fn keys(sets: &[Regular], cell: &Cell, apart: &[Vec<bool>]) -> Regular {
     let are_apart = |one: usize, other: usize| {
         let row = apart.get(one.max(other));
@@ -61,7 +62,7 @@ fn keys(sets: &[Regular], cell: &Cell, apart: &[Vec<bool>]) -> Regular {
     }
     let mut others = Vec::new();
     for (index, (set, &matches)) in sets.iter().zip(&cell.matches).enumerate() {
-        // What is apart from a set that matches takes nothing away.
+        // A set that is disjoint from a matching one excludes nothing.
         if !matches && !matched.iter().any(|&one| are_apart(one, index)) {
             others.push(set.clone());
         }
@@ -82,7 +83,7 @@ fn any_text() -> Regular {
     Regular::repeat(Regular::Chars(CharSet::all()), 0, None)
 }
 
-/// The node of a cell's keys, and by obligation the nodes that meet it.
+/// The node of a cell's keys, and for each obligation the nodes that meet it.
 type Content = (NodeId, Vec<Vec<NodeId>>);
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -189,10 +190,10 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// The cells: splits the keys by one set after the other and leaves out empty cells.
+    /// Splits the keys by one set after the other, and drops empty cells.
     ///
-    /// Most patterns of one object have no key in common, which is found out once for each pair of them. A cell that
-    /// one pattern matches is then as it was under the others, and a proof about it is the same whatever others there
+    /// Most patterns of one object have no key in common, which is determined once for each pair. Sets disjoint from
+    /// one that a cell matches do not change the cell's keys, so most proofs do not depend on how many patterns there
     /// are.
     fn cells(
         &mut self,
@@ -204,7 +205,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut cells = vec![Cell {
             matches: Vec::new(),
         }];
-        // For each set, which of those before it are apart from it.
+        // For each set, which of the sets before it are disjoint from it.
         let mut all_apart: Vec<Vec<bool>> = Vec::with_capacity(sets.len());
         for (index, set) in sets.iter().enumerate() {
             let mut apart = Vec::with_capacity(index);
@@ -246,7 +247,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(cells)
     }
 
-    /// Whether it is proven that two sets, each with its number, have no string in common.
+    /// Whether two sets, each with its number, are proven to be disjoint.
     fn are_apart(
         &mut self,
         one: (u32, &Regular),
@@ -262,7 +263,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(are_apart)
     }
 
-    /// Whether the set is proven empty by a cheap test: a class without keys does no harm.
+    /// Whether a cheap test proves the set empty. If it fails, a class without keys does no harm.
     fn is_empty_set(&mut self, set: &Regular) -> Result<bool, SchemaError> {
         self.step(1)?;
         if set.takes_empty() || Lengths::of(set).is_some() {
@@ -358,7 +359,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(None)
     }
 
-    /// Listed names are keys like any others, and there are no further ones.
+    /// Listed names are handled like mentioned keys, and no other keys are possible.
     fn only_these(
         &mut self,
         rules: &KeyRules<'_, 'j>,
@@ -415,7 +416,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 }
 
-/// The strings of a shape as a set.
+/// The strings of a shape as a regular set.
 fn set_of(shape: &StringShape) -> Regular {
     let content = match &shape.content {
         StringContent::Any => None,
@@ -436,7 +437,7 @@ fn set_of(shape: &StringShape) -> Regular {
     }
 }
 
-/// The keys of some cells: whole patterns if no other cell matches them, single cells otherwise.
+/// The union of some cells: whole splitters where no cell outside matches them, single cells otherwise.
 fn union(splitters: &Splitters, cells: &[Cell], outside: &[&Cell]) -> Regular {
     let mut left: Vec<&Cell> = cells.iter().collect();
     let mut arms = Vec::new();

@@ -1,8 +1,8 @@
 //! Disjunctions about single keys, which are not multiplied out.
 //!
-//! "Not this alternative" asserts that a key is absent, or that one of many has an invalid value. Twenty of these
-//! multiply out to a million conjunctions, but they are only twenty clauses, each met by some member or by some absent
-//! key: the object counts them.
+//! "Not this alternative" asserts that a key is absent, or that one of many keys has an invalid value. Twenty of these
+//! multiply out to a million conjunctions, but they are only twenty clauses, each met by some member or some absent
+//! key. The object counts them instead.
 
 use std::rc::Rc;
 
@@ -14,10 +14,10 @@ use crate::json_schema::s2_parse::atoms::{
 };
 use crate::json_schema::s2_parse::{Arm, Form, Part, SchemaId};
 
-/// The maximal nesting of negated schemas that is looked into.
+/// The maximum nesting of negated schemas that is examined.
 const MAX_DEPTH: usize = 8;
 
-/// What one arm asserts: something about a key of an object, or that the value is of these types.
+/// The assertion of one arm: that the value has one of these types, and possibly something about one key of an object.
 type Said<'j> = (TypeSet, Option<KeyLiteral<'j>>);
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -39,7 +39,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         };
         let others = TypeSet::OBJECT.complement();
         let all = |types: TypeSet, said: &Said<'j>| match said {
-            // An assertion about a key holds for everything that is not an object.
+            // An assertion about a key holds for every value that is not an object.
             (own, Some(_)) => types.union(own.intersection(others)),
             (own, None) => types.union(*own),
         };
@@ -64,7 +64,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    /// Adds what an arm asserts, or the arms of what it negates; returns whether each is about one key only.
+    /// Collects the assertion of an arm, or those of the arms it negates; returns whether each is about one key only.
     fn say(
         &mut self,
         arm: &[Part<'j>],
@@ -81,7 +81,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 return Ok(false);
             }
             let schema = self.program.get(id);
-            // The negation of alternatives is a conjunction.
+            // The negation of a disjunction is a conjunction.
             for arm in self.negated(id, &schema)? {
                 if !self.say(&arm, said, origin, depth - 1)? {
                     return Ok(false);
@@ -142,7 +142,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    /// The clauses whose conjunction the schema is, for objects; `false` if it is more than that.
+    /// Collects the clauses whose conjunction is equivalent to the schema for objects; `false` if there is more to it.
     fn conjuncts(
         &mut self,
         id: SchemaId,

@@ -1,14 +1,15 @@
 //! Proving that a node is empty.
 //!
-//! Values are finite, so a node's set is a least fixed point: while a node is in progress, it counts as empty, and an
-//! answer that depends on this is not cached beyond it. What is not proven within the depth counts as not empty.
+//! Values are finite, so a node's set is a least fixed point. A node in progress counts as empty, and an answer that
+//! depends on this is not cached after that node is finished. What is not proven within the depth limit counts as not
+//! empty.
 
 use super::{Arrays, Canonicalizer, NodeId, Objects, SchemaId, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::Form;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TypeSet};
 
-/// The maximal nesting of parts that is looked into.
+/// The maximum nesting of parts that is examined.
 const MAX_DEPTH: usize = 96;
 
 /// An answer, and the outermost node in progress on which it depends.
@@ -20,7 +21,7 @@ struct Answer {
 const FREE: usize = usize::MAX;
 
 impl Canonicalizer<'_, '_> {
-    /// Whether it is proven that the node is empty.
+    /// Whether the node is proven empty.
     pub(crate) fn is_empty(&mut self, id: NodeId) -> Result<bool, SchemaError> {
         Ok(self.look(id, &mut Vec::new())?.empty)
     }
@@ -67,7 +68,7 @@ impl Canonicalizer<'_, '_> {
         Ok(answer)
     }
 
-    /// Whether it is proven that the set is empty.
+    /// Whether the set is proven empty.
     pub(super) fn are_values_empty(&mut self, values: &Values) -> Result<bool, SchemaError> {
         match self.look_into(values, &mut Vec::new()) {
             Ok(answer) => Ok(answer.empty),
@@ -151,7 +152,7 @@ impl Canonicalizer<'_, '_> {
         })
     }
 
-    /// Whether an object cannot have as many members as it must.
+    /// Whether an object cannot have as many members as it needs.
     fn look_for_members(
         &mut self,
         objects: &Objects,

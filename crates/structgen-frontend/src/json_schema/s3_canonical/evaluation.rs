@@ -1,9 +1,9 @@
 //! `unevaluatedProperties` and `unevaluatedItems`: which keys and items the other keywords of a schema evaluate.
 //!
-//! That depends on which of the schemas applied to the same value hold. So the keyword becomes a disjunction of cases:
-//! each fixes, for the schemas that evaluate something, whether they hold, and therefore knows what is evaluated. Cases
-//! exclude one another and, if the other keywords of the schema hold, cover everything; if one of those does not hold,
-//! neither does the schema, whatever this keyword asserts.
+//! That depends on which of the schemas applied to the same value hold. So the keyword becomes a disjunction of cases.
+//! Each case fixes, for every schema that evaluates something, whether it holds, so it knows what is evaluated. The
+//! cases are mutually exclusive. If the other keywords of the schema hold, they are exhaustive; if not, the schema does
+//! not hold anyway, whatever this keyword asserts.
 
 use std::rc::Rc;
 
@@ -14,27 +14,27 @@ use crate::json_schema::s2_parse::atoms::{
 };
 use crate::json_schema::s2_parse::{Arm, Evaluated, Evaluates, Form, Of, Part, SchemaId};
 
-/// A conjunction that defines the case, and what is evaluated in it.
+/// A conjunction that defines a case, and what is evaluated in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Case<'j> {
     parts: Arm<'j>,
     evaluated: Evaluated<'j>,
 }
 
-/// What a case demands of the value, as an atom and as its negation; `None` if everything is evaluated.
+/// What a case asserts about the value, as an atom and its negation; `None` if everything is evaluated.
 type Demand<'j> = Option<(Atom<'j>, Atom<'j>)>;
 
-/// The maximal number of cases of a keyword.
+/// The maximum number of cases of a keyword.
 const MAX_CASES: usize = 4_096;
 
-/// The maximal nesting of schemas that apply to the same value.
+/// The maximum nesting of schemas that apply to the same value.
 const MAX_NESTING: usize = 256;
 
 /// The cases of schemas, computed on demand.
 pub(super) type Known<'j> = rustc_hash::FxHashMap<(SchemaId, Of), Rc<[Case<'j>]>>;
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// The disjunction which says that whatever is not evaluated is valid under `rest`.
+    /// The disjunction which asserts that everything unevaluated is valid under `rest`.
     pub(super) fn unevaluated(
         &mut self,
         origin: Origin,
@@ -62,7 +62,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(arms)
     }
 
-    /// The disjunction which says that something is neither evaluated nor valid under `rest`.
+    /// The disjunction which asserts that something unevaluated is not valid under `rest`.
     pub(super) fn not_unevaluated(
         &mut self,
         origin: Origin,
@@ -156,7 +156,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         })
     }
 
-    /// The cases of a schema that holds.
+    /// The cases in which a schema holds.
     fn cases(
         &mut self,
         origin: Origin,
@@ -346,7 +346,7 @@ impl Case<'_> {
     }
 }
 
-/// The case that none of the schemas holds.
+/// The case in which none of the schemas holds.
 fn failing<'j>(schemas: impl IntoIterator<Item = SchemaId>) -> Case<'j> {
     let not = |id| Part::Literal(Literal::not(id));
     Case {

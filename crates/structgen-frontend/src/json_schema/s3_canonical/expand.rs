@@ -1,4 +1,4 @@
-//! Expanding a node: multiplying out its disjunctions and turning each branch into sets of values.
+//! Expands a node: multiplies out its disjunctions and turns each branch into sets of values.
 
 use std::rc::Rc;
 
@@ -10,10 +10,10 @@ use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TracedAtom, TypeSet};
 use crate::json_schema::{SchemaError, Source};
 
-/// The maximal number of nested expansions.
+/// The maximum number of nested expansions.
 const MAX_NESTING: usize = 32;
 
-/// The maximal depth at which a nested expansion starts.
+/// The maximum depth at which a nested expansion starts.
 const MAX_DEPTH: usize = 160;
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -21,7 +21,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(crate) fn expand(&mut self, id: NodeId) -> Result<Rc<Values>, SchemaError> {
         match self.try_expand(id)? {
             Some(values) => Ok(values),
-            // Only proofs meet a node in progress, and they call `try_expand`.
+            // Only proofs can reach a node in progress, and they call `try_expand`.
             None => Err(SchemaError::Limit {
                 what: "expansions inside one another",
                 limit: MAX_NESTING as u64,
@@ -119,7 +119,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Turns a branch without disjunctions into values, whatever they relate to.
+    /// Turns a branch without disjunctions into values, ignoring relations.
     pub(super) fn finish_unrelated(
         &mut self,
         branch: &Branch<'j>,
@@ -163,7 +163,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// An error if an assertion about these types is not supported, unless it is dropped.
+    /// Returns an error if an assertion about these types is unsupported, unless it is dropped.
     pub(super) fn check_refused(
         &mut self,
         branch: &Branch<'j>,
@@ -197,7 +197,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             let is_whole = |traced: &TracedAtom<'_>| matches!(traced.atom, Atom::WrittenWhole);
             match value {
                 _ if !fits => {}
-                // A number that must be written whole is not just a point: `1.0` has the same value.
+                // A number that must be written as an integer is not just a point: `1.0` has the same value.
                 Json::Number(number) if branch.atoms.iter().any(is_whole) => {
                     let set = NumberSet {
                         written_whole: true,
@@ -257,9 +257,9 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// Refuses another listed array or object: each of them is an alternative of its own.
+    /// Refuses another listed array or object once there are too many: each is an alternative of its own.
     fn check_listed(&self, out: &Values) -> Result<(), SchemaError> {
-        /// As many alternatives as an automaton runs side by side.
+        /// The number of alternatives that an automaton can run in parallel.
         const MAX_LISTED: usize = 10_000;
         if out.arrays.len() + out.objects.len() < MAX_LISTED {
             return Ok(());

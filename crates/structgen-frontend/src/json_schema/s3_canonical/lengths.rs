@@ -1,12 +1,12 @@
-//! Lengths that strings of a set are known to have, which decide most questions of emptiness without a machine.
+//! Known string lengths of a set, which answer most questions of emptiness without an automaton.
 
 use structgen_grammar::Regular;
 
-/// The maximal number of subexpressions that are looked at, counting every occurrence, and their maximal depth.
+/// The maximum number of subexpressions that are examined, counting every occurrence, and their maximum depth.
 const MAX_PARTS: usize = 500;
 const MAX_DEPTH: u32 = 64;
 
-/// For every length in code points between the two, inclusive, the set has a string of that length.
+/// The set has a string of every length in code points from `min` to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
     min: u32,
@@ -14,7 +14,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Some lengths of a set; `None` if none are easy to see.
+    /// Some lengths of a set; `None` if none are easily found.
     pub(super) fn of(regular: &Regular) -> Option<Self> {
         find(regular, &mut { MAX_PARTS }, 0)
     }
@@ -41,7 +41,7 @@ impl Lengths {
         Some(Self { min, max })
     }
 
-    /// Repetition `min` times, and up to `max` times if the lengths are then contiguous.
+    /// The lengths of `min` repetitions, and of up to `max` if they are contiguous with those.
     fn repeated(self, min: u32, max: Option<u32>) -> Option<Self> {
         let times = |bound: Option<u32>, times: Option<u32>| match (bound, times) {
             (_, Some(0)) | (Some(0), _) => Some(0),
@@ -49,8 +49,8 @@ impl Lengths {
             _ => None,
         };
         let least = self.min.checked_mul(min)?;
-        // The lengths of `min + 1` times must start where those of `min` times end, or before; then this holds for all
-        // further ones.
+        // The lengths of `min + 1` repetitions must not start beyond the end of those of `min`. This then holds for all
+        // higher counts.
         let joins_up = match times(self.max, Some(min)) {
             Some(end) => self.min.checked_mul(min.checked_add(1)?)? <= end.saturating_add(1),
             None => true,
@@ -60,7 +60,7 @@ impl Lengths {
             return None;
         }
         let end = times(self.max, most);
-        // A bound that overflows is still a bound.
+        // An overflowing bound must not become unbounded.
         if self.max.is_some() && most.is_some() && end.is_none() {
             return Some(Self::exactly(least));
         }
@@ -70,7 +70,7 @@ impl Lengths {
         })
     }
 
-    /// Both, if they are contiguous; else the shorter ones.
+    /// The lengths of both if they are contiguous, else the shorter ones.
     fn or(self, other: Self) -> Self {
         let (low, high) = if self.min <= other.min {
             (self, other)
@@ -112,7 +112,7 @@ fn find(regular: &Regular, left: &mut usize, depth: u32) -> Option<Lengths> {
             Some(lengths) => lengths.repeated(*min, *max),
             None => (*min == 0).then(|| Lengths::exactly(0)),
         },
-        // Look-around also constrains what is next to it.
+        // Look-around also constrains the text next to it.
         Regular::Never
         | Regular::ByteRange(..)
         | Regular::Intersection(_)

@@ -1,17 +1,17 @@
-//! Questions about regular sets: whether a string is in one, whether it is empty.
+//! Queries on regular sets: whether they contain a string, whether they are empty.
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
 use structgen_regular::{LimitExceeded, RegularLimits, RegularMachine};
 
-/// The maximal number of expressions of one machine, and of all cached machines.
+/// The maximum number of expressions of one machine, and of all cached machines.
 const MOST_EXPRESSIONS: usize = 200_000;
 /// Limits of a proof of emptiness: the expressions that it may create and the states that it may visit.
 const PROOF: RegularLimits = RegularLimits {
     expressions: 20_000,
     search: 2_000,
 };
-/// The maximal number of expressions that all proofs for one schema may create; after that, nothing is proven.
+/// The maximum number of expressions that all proofs for one schema may create; after that, nothing is proven.
 const ALL_PROOFS: usize = 400_000;
 
 /// Cached machines of regular sets.
@@ -24,12 +24,12 @@ pub(crate) struct Machines {
     /// The cost of all proofs of emptiness so far.
     proofs: usize,
     numbers: FxHashMap<Regular, u32>,
-    /// By the numbers of two sets, whether it is proven that they have no string in common.
+    /// Whether two sets, by their numbers, are proven to be disjoint.
     apart: FxHashMap<(u32, u32), bool>,
 }
 
 impl Machines {
-    /// Whether the string is in the set; `None` if the budget, from which the steps are subtracted, does not suffice.
+    /// Whether the string is in the set. The steps are subtracted from the budget; `None` if it does not suffice.
     pub(crate) fn contains(
         &mut self,
         regular: &Regular,
@@ -63,7 +63,7 @@ impl Machines {
         found.ok()
     }
 
-    /// Whether it is proven, within small limits, that the set is empty.
+    /// Whether the set is proven empty within small limits.
     pub(crate) fn is_empty(&mut self, regular: &Regular) -> bool {
         if regular.takes_empty() {
             return false;
@@ -80,8 +80,8 @@ impl Machines {
         empty
     }
 
-    /// Whether it is proven, within small limits, that the set is empty; and how many expressions the proof created,
-    /// which the caller counts.
+    /// Whether the set is proven empty within small limits, and the number of expressions that the proof created, which
+    /// the caller counts.
     pub(crate) fn prove_empty(&mut self, regular: &Regular) -> (bool, usize) {
         if let Some(&known) = self.empty.get(regular) {
             return (known, 0);
@@ -91,7 +91,7 @@ impl Machines {
         (empty, cost)
     }
 
-    /// The number of a set; equal ones have equal numbers.
+    /// The number of a set; equal sets have equal numbers.
     pub(crate) fn number(&mut self, regular: &Regular) -> u32 {
         if let Some(&known) = self.numbers.get(regular) {
             return known;
@@ -101,12 +101,12 @@ impl Machines {
         number
     }
 
-    /// Whether it is proven that two sets have no string in common, by their numbers; `None` if nobody has asked.
+    /// Whether two sets, by their numbers, are proven to be disjoint; `None` if this was not determined yet.
     pub(crate) fn are_known_apart(&self, one: u32, other: u32) -> Option<bool> {
         self.apart.get(&(one.min(other), one.max(other))).copied()
     }
 
-    /// Remembers whether two sets have no string in common.
+    /// Records whether two sets are disjoint.
     pub(crate) fn keep_apart(&mut self, one: u32, other: u32, are_apart: bool) {
         self.apart
             .insert((one.min(other), one.max(other)), are_apart);
@@ -168,7 +168,7 @@ mod tests {
         let pattern = "^(?:a|b)*a(?:a|b){40}$";
         let heavy = parse(pattern, RegexOptions::json_schema()).expect("the pattern is read");
         let mut machines = Machines::default();
-        // Any of the last forty letters may be the one that counts, so that nearly every state is new.
+        // Each of the last forty letters may be the decisive one, so nearly every state is new.
         let mut seed = 1_u32;
         let mut letter = || {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

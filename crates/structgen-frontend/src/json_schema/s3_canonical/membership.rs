@@ -1,4 +1,4 @@
-//! Whether a value is in the canonical form: used by the tests of the canonical form.
+//! Whether the canonical form contains a value, for tests.
 
 use structgen_grammar::StringContent;
 

@@ -61,7 +61,7 @@ impl NodeId {
     }
 }
 
-/// How far a node is expanded.
+/// The progress of a node's expansion.
 #[derive(Clone, Debug)]
 enum State {
     Unexpanded,
@@ -91,10 +91,10 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     /// The schemas that were reached, in order.
     reached: Vec<SchemaId>,
     is_reached: FxHashSet<SchemaId>,
-    /// What was narrowed (`false`) or dropped (`true`).
+    /// The keywords that were narrowed (`false`) or dropped (`true`).
     noted: FxHashSet<(Origin, bool)>,
     pub(crate) notes: Vec<(Origin, Effect)>,
-    /// Keywords to leave out, to see whether the schema is satisfiable without them.
+    /// Keywords to ignore, to determine whether the schema is satisfiable without them.
     ignored: FxHashSet<Origin>,
 }
 
@@ -104,7 +104,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         Self {
             program,
             options,
-            // The list of NEVER is never read: it is a special case everywhere.
+            // The literals of `NEVER` are never read: it is a special case everywhere.
             literals: vec![Rc::clone(&any), Rc::clone(&any)],
             states: vec![State::Unexpanded, State::Expanded(Rc::default())],
             ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
@@ -144,7 +144,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
                 return Ok(NodeId::NEVER);
             }
             if self.is_trivial(literal) {
-                // What asserts nothing has annotations for the report all the same.
+                // A schema that asserts nothing still has annotations for the report.
                 match literal.source {
                     Subject::Schema(id) if !literal.negated => self.reach(id),
                     _ => {}
@@ -264,14 +264,14 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         })
     }
 
-    /// Remembers that a schema is in use.
+    /// Records that a schema is in use.
     fn reach(&mut self, id: SchemaId) {
         if self.is_reached.insert(id) {
             self.reached.push(id);
         }
     }
 
-    /// Leaves keywords out, as if they were not there.
+    /// Ignores keywords, as if they were absent.
     pub(crate) fn ignore(&mut self, origins: &[Origin]) {
         self.ignored.extend(origins.iter().copied());
     }
@@ -280,7 +280,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         &self.reached
     }
 
-    /// The error for an unsupported keyword; if the options are lenient, a note that it is dropped.
+    /// The error for an unsupported keyword; if the options are lenient, records instead that it is dropped.
     pub(crate) fn refuse(&mut self, origin: Origin, reason: &str) -> Result<(), SchemaError> {
         if self.options.lenient {
             self.note(
@@ -298,7 +298,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         })
     }
 
-    /// Remembers, once per keyword, that something was dropped or narrowed.
+    /// Records, once per keyword, that it was dropped or narrowed.
     pub(crate) fn note(&mut self, origin: Origin, effect: Effect) {
         let dropped = matches!(effect, Effect::Dropped { .. });
         if self.noted.insert((origin, dropped)) {

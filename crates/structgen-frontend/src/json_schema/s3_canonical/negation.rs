@@ -5,7 +5,7 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::{Arm, Origin, Schema, SchemaId};
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// The disjunction which says that the schema does not hold.
+    /// The disjunction that is equivalent to the schema's negation.
     pub(super) fn negated(
         &mut self,
         id: SchemaId,
@@ -17,7 +17,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 schema: id,
                 keyword: keyword.name,
             };
-            // Without this keyword the schema would accept more, so its negation accepts less: one arm is gone.
+            // Without an ignored keyword the schema accepts more, so its negation accepts less: it loses an arm.
             if self.ignored.contains(&origin) {
                 continue;
             }

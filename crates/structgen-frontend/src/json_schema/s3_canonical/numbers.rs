@@ -70,7 +70,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 value: point.clone(),
                 exclusive: true,
             };
-            // The points are in ascending order: the numbers below this one are finished.
+            // The points are in ascending order, so the numbers below this one are final.
             let mut below = numbers.clone();
             lower(&mut below.set.upper, &bound);
             add(below, out);
@@ -108,7 +108,7 @@ fn lower(upper: &mut Option<NumberBound>, bound: &NumberBound) {
     }
 }
 
-/// Leaves out divisors implied by others, and rounds the bounds of integers to integers.
+/// Removes divisors implied by others, and rounds the bounds of integers to integers.
 fn normalize(set: &mut NumberSet) {
     set.multiples_of.sort_unstable();
     set.multiples_of.dedup();
@@ -149,10 +149,10 @@ fn normalize(set: &mut NumberSet) {
     }
 }
 
-/// The maximal number of digits of an integer to which one is added.
+/// The maximum number of digits of an integer that is incremented.
 const MANY_DIGITS: i64 = 400;
 
-/// Whether no number is in the set; exact for numbers of ordinary size, else judged by the bounds alone.
+/// Whether the set is empty; exact for numbers of ordinary size, otherwise judged by the bounds alone.
 fn is_empty(set: &NumberSet) -> bool {
     let (Some(low), Some(high)) = (&set.lower, &set.upper) else {
         return false;
@@ -248,7 +248,7 @@ pub(super) fn is_multiple_of(number: &Decimal, divisor: &Decimal) -> Option<bool
     let power = |number: &Decimal| number.exponent() - number.digits().len() as i64;
     let gap = power(number) - power(divisor);
     if gap < 0 {
-        // Were it a multiple, the number's digits would end in a zero.
+        // A multiple's digits would end in a zero.
         return Some(false);
     }
     if number.digits() == divisor.digits() {

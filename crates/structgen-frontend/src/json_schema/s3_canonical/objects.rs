@@ -23,7 +23,7 @@ struct MentionedKeys<'j> {
 struct MentionedKey<'j> {
     name: &'j str,
     required: bool,
-    /// The position among the declared keys, if it is declared.
+    /// The position among the declared keys, if declared.
     declared: Option<usize>,
 }
 
@@ -105,7 +105,7 @@ impl<'b, 'j> KeyRules<'b, 'j> {
         rules
     }
 
-    /// The members of which one must exist.
+    /// The disjunctions of which one member must satisfy each.
     pub(super) fn some(&self) -> impl Iterator<Item = (&SomeMember<'j>, Origin)> {
         let literals = self
             .clauses
@@ -203,7 +203,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// What can still meet an obligation; `None` if it is met.
+    /// The part of an obligation that can still be met; `None` if it is already met.
     fn unmet(
         &mut self,
         objects: &Objects,
@@ -241,7 +241,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(Some(obligation))
     }
 
-    /// The properties that meet a clause, each with the values that meet it, or by being absent.
+    /// The members that can meet a clause, each with the values that meet it, and the properties that meet it by being
+    /// absent.
     pub(super) fn obligation(
         &mut self,
         literals: &[KeyLiteral<'j>],
@@ -281,7 +282,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(obligation)
     }
 
-    /// The properties that may be the required member.
+    /// For each property, the values with which it is the required member.
     pub(super) fn some_properties(
         &mut self,
         some: &SomeMember<'j>,
@@ -309,7 +310,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(members)
     }
 
-    /// The part of a node that is not valid.
+    /// The values of a node that are invalid under the schema of `other`.
     pub(super) fn unfit(
         &mut self,
         node: NodeId,

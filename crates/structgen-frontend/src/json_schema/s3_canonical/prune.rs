@@ -1,8 +1,8 @@
-//! Detecting early that a branch is empty, or that a disjunction is implied, which keeps the multiplication small.
+//! Detects early that a branch is empty or that a disjunction is implied, so that less is multiplied out.
 //!
-//! Alternatives of real schemas are distinguished by a key with a constant. A branch with two of the constants is
-//! dropped when the second one is added, and "not the other alternative" is implied as soon as the key differs. Both
-//! tests are one-sided: what is not proven is multiplied out.
+//! Alternatives of real schemas usually differ in a key with a constant. A branch with two of the constants is dropped
+//! when the second one is added, and "not the other alternative" is implied as soon as the key differs. Both tests are
+//! one-sided: what they do not prove is multiplied out.
 
 use super::branch::{Branch, Choice};
 use super::objects::KeyRules;
@@ -12,7 +12,7 @@ use crate::json_schema::s2_parse::Part;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TypeSet};
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// Whether it is proven that the node is empty. An unsupported keyword in it is not reported here.
+    /// Whether the node is proven empty. An unsupported keyword in it is not reported here.
     pub(super) fn is_proven_empty(&mut self, id: NodeId) -> Result<bool, SchemaError> {
         match self.is_empty(id) {
             Ok(empty) => Ok(empty),
@@ -23,7 +23,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Removes the objects if a required key can have no value; checks what was added since the last call.
+    /// Removes the objects if a required key cannot have a value; checks only what was added since the last call.
     pub(super) fn prune(&mut self, branch: &mut Branch<'j>) -> Result<(), SchemaError> {
         let from = std::mem::replace(&mut branch.looked_at, branch.atoms.len());
         if !branch.types.meets(TypeSet::OBJECT) || from == branch.atoms.len() {
@@ -163,7 +163,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut both = branch.clone();
         both.choices.clear();
         self.add_literal(&mut both, Literal::schema(other), &None)?;
-        // Without its disjunctions the branch is larger: if that is empty, so is the branch.
+        // Without its disjunctions the branch can only grow: if it is then empty, it was empty before.
         both.choices.clear();
         self.prune(&mut both)?;
         if both.is_dead() {

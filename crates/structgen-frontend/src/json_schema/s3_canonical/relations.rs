@@ -8,7 +8,7 @@ use super::{Canonicalizer, Numbers, Strings, Values};
 use crate::json_schema::s2_parse::atoms::Origin;
 use crate::json_schema::{KeyOrder, SchemaError, Source};
 
-/// Whether a text has the form of a date.
+/// Whether a text has the format of a date.
 pub(crate) fn is_date(text: &str) -> bool {
     let form = text.bytes().map(|byte| match byte {
         b'0'..=b'9' => b'0',
@@ -53,7 +53,8 @@ impl<'j> Canonicalizer<'_, 'j> {
             let reason = "only numbers and strings of the format `date` have an order";
             return self.unrelated(origin, reason);
         }
-        // What was written before is in the input if it has to be.
+        // A value equal to an earlier one needs no source of its own: the earlier one already comes from the input if
+        // required.
         let source = |source: Option<Source>| match own.relation {
             Relation::In => Some(Source::Model),
             _ => source,
@@ -95,7 +96,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// In which order keys come: values that relate to others are written after them, whatever the profile.
+    /// The order of keys. Related values are written after the values they refer to, whatever the profile.
     pub(crate) fn key_order(&self) -> KeyOrder {
         match self.options.order {
             None if self.program.names_relations && self.options.key_order() == KeyOrder::Any => {
@@ -105,7 +106,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
     }
 
-    /// Refuses a relation. It is never left out: a schema that names one asks for it.
+    /// Refuses a relation. It is never dropped, not even by lenient options: the schema asks for it explicitly.
     fn unrelated(&self, origin: Origin, reason: &str) -> Result<(), SchemaError> {
         Err(SchemaError::Unsupported {
             keyword: origin.keyword.to_owned(),

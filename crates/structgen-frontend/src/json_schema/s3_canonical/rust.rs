@@ -1,6 +1,6 @@
-//! What profile `rust` leaves out of a schema derived by schemars, because the Rust type does not accept it.
+//! What the profile `rust` leaves out of a schema derived by schemars, because the Rust type does not accept it.
 //!
-//! Only assertions are narrowed, never negations: a value that is left out here is not valid under a negation instead.
+//! Only assertions are narrowed, never negations: a value that is left out does not become valid under a negation.
 
 use std::rc::Rc;
 
@@ -22,8 +22,8 @@ struct Tag<'j> {
 }
 
 impl<'j> Canonicalizer<'_, 'j> {
-    /// The keyword for the items of schemars' `CString`: a list of bytes that are not zero, or a string, about which
-    /// the schema does not assert that.
+    /// The keyword for the items of schemars' `CString`: a list of non-zero bytes, or a string for which the schema
+    /// does not state this.
     pub(super) fn bytes_without_zero(&self, schema: &Schema<'j>) -> Option<&'static str> {
         let mut types = TypeSet::ALL;
         let mut items = None;
@@ -49,8 +49,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         bounds.then_some(name)
     }
 
-    /// Keeps the tags of an externally tagged enum apart: an object with two of them is valid under one arm if the
-    /// value of the other tag is invalid, but it is not a variant.
+    /// Makes the tags of an externally tagged enum mutually exclusive. An object with two tags is valid under one arm
+    /// if the value of the other tag is invalid, but it is not a variant.
     pub(super) fn add_rust_tags(
         &mut self,
         schemas: &[SchemaId],
@@ -92,8 +92,8 @@ impl<'j> Canonicalizer<'_, 'j> {
         tag.filter(|tag| required.as_deref() == Some(&[tag.key]))
     }
 
-    /// For each pattern of integers in the branch: the splitter of its keys, and that of the keys that the map's type
-    /// holds.
+    /// For each pattern of integers in the branch, the splitter of its keys and the splitter of the keys that fit into
+    /// the map's key type.
     pub(super) fn rust_integers(
         &mut self,
         rules: &KeyRules<'_, 'j>,

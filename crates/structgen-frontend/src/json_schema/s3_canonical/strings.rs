@@ -11,7 +11,7 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, TypeSet};
 
-/// The maximal number of strings of a pattern that is treated as a list.
+/// The maximum number of strings of a pattern that is treated as a list.
 const FEW_TEXTS: usize = 256;
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -91,7 +91,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(())
     }
 
-    /// Whether it is proven that no string of these lengths is in all the sets.
+    /// Whether it is proven that no string with these lengths is in all the sets.
     fn is_proven_empty_text(
         &mut self,
         arms: &[Regular],
@@ -155,7 +155,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 }
 
-/// The strings of a set if they are obviously few.
+/// The strings of a set, if they are obviously few.
 fn texts(regular: &Regular) -> Option<BTreeSet<String>> {
     match regular {
         Regular::Never => Some(BTreeSet::new()),

@@ -1,4 +1,4 @@
-//! Whether a value is valid under a schema, keyword by keyword: the filter for the values of `enum` and `const`.
+//! Validates a value against a schema, keyword by keyword: the filter for the values of `enum` and `const`.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::json_schema::s2_parse::atoms::{
 };
 use crate::json_schema::s2_parse::{Arm, Context, Keyword, Part, SchemaId};
 
-/// The maximal nesting of schemas while one value is checked.
+/// The maximum nesting of schemas while one value is checked.
 const MAX_NESTING: u32 = 256;
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -263,7 +263,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(schemas)
     }
 
-    /// Whether some member is like this.
+    /// Whether some member satisfies the condition.
     fn has_some(
         &mut self,
         some: &SomeMember<'j>,

@@ -8,11 +8,11 @@ use super::NodeId;
 use crate::json_schema::Source;
 use crate::json_schema::s2_parse::atoms::{Literal, Origin};
 
-/// A set of values: the union of everything in it.
+/// A set of values: the union of its fields.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
-    /// Whether a listed string or number stays although a set contains it: what is in the set may have to be in the
-    /// input.
+    /// Whether a listed string or number is kept although a set contains it. Values of the set may have to come from
+    /// the input; listed ones do not.
     pub(crate) keeps_listed: bool,
     pub(crate) null: bool,
     pub(crate) no: bool,
@@ -35,11 +35,11 @@ pub(crate) struct Strings {
     pub(crate) related: Option<Related>,
 }
 
-/// How values relate to others.
+/// How values relate to other values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Related {
     pub(crate) relation: Relation,
-    /// The JSON Pointer into the output where the others are.
+    /// The JSON Pointer into the output that leads to the other values.
     pub(crate) to: Box<str>,
     pub(crate) origin: Origin,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Numbers {
 /// A set of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Objects {
-    /// Where strings and numbers in them come from.
+    /// The source of the strings and numbers in them.
     pub(crate) source: Option<Source>,
     /// The keys that are mentioned: those that the schema declares, in order, then the others.
     pub(crate) properties: Vec<Field>,
@@ -80,8 +80,8 @@ pub(crate) struct Field {
     pub(crate) key: Box<str>,
     pub(crate) node: NodeId,
     pub(crate) required: bool,
-    /// Whether the schema declares it, which gives it a position in the order, or only mentions it in a negation or
-    /// dependency.
+    /// Whether the schema declares the key, which gives it a position in the order, or only mentions it in a negation
+    /// or dependency.
     pub(crate) declared: bool,
 }
 
@@ -115,7 +115,7 @@ pub(crate) enum Member {
 /// A set of arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Arrays {
-    /// Where strings and numbers in them come from.
+    /// The source of the strings and numbers in them.
     pub(crate) source: Option<Source>,
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
@@ -135,7 +135,7 @@ pub(crate) struct Counted {
     pub(crate) origin: Origin,
 }
 
-/// The last ones added: comparing with all of them would take quadratic time.
+/// The last few that were added: comparing with all would take quadratic time.
 fn recent<T>(all: &[T]) -> &[T] {
     const MANY: usize = 32;
     &all[all.len().saturating_sub(MANY)..]

@@ -1,7 +1,7 @@
 //! Fourth stage: from the canonical form to the grammar IR.
 //!
 //! Every node that something refers to becomes one rule, named after the pointers of the schemas in its conjunction.
-//! What the IR cannot express is refused here, by the keyword that asserts it.
+//! What the IR cannot express is refused here, naming the keyword that asserts it.
 
 mod relations;
 
@@ -20,11 +20,12 @@ use crate::json_schema::s3_canonical::{
 };
 use crate::json_schema::{Effect, KeyOrder, PartOptions, Profile, SchemaError, Source, Words};
 
-/// The most sets of strings that become one, and the most expressions in each: what a single one may cost is limited.
+/// The maximum number of sets of strings that are joined, and of expressions in each: the cost of a single set is
+/// limited.
 const MOST_JOINED: usize = 16;
 const MOST_EXPRESSIONS: usize = 4_096;
 
-/// Whether the set has few expressions, none of which looks around: how many may look around is limited, too.
+/// Whether the set has few expressions and no look-around, whose number is limited too.
 fn is_small_without_looks(regular: &Regular) -> bool {
     let mut open = vec![regular];
     let mut seen = 0;
@@ -66,14 +67,14 @@ struct Lowering<'c, 'p, 'j, 'b> {
     canonical: &'c mut Canonicalizer<'p, 'j>,
     builder: &'b mut GrammarBuilder,
     part: PartOptions<'b>,
-    /// Where the strings and numbers come from that are being lowered, unless their own schema says so.
+    /// The source of the strings and numbers that are being lowered, unless their own schema names one.
     source: Source,
     /// The node that is being lowered; `None` for any JSON value.
     place: Option<NodeId>,
     rules: FxHashMap<(NodeId, Source), Option<ExprId>>,
     names: FxHashSet<String>,
     pending: Vec<(NodeId, Source, RuleId)>,
-    /// Any JSON value, by the source of what is in it.
+    /// The rule of any JSON value, for each source.
     json_values: [Option<ExprId>; 2],
     /// Whether some values relate to others.
     has_relations: bool,
@@ -99,7 +100,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         }
     }
 
-    /// The values of the root, with a rule for every node below it, and what relations refer to.
+    /// The values of the root, with a rule for every node below it, after relations are resolved.
     fn document(&mut self, root: NodeId) -> Result<ExprId, SchemaError> {
         let root = self.all(root)?;
         if !self.has_relations {
@@ -113,7 +114,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         })
     }
 
-    /// Strings or numbers that relate to others, if they do.
+    /// Wraps strings or numbers in their relation, if they have one.
     fn with_relation(&mut self, values: ExprId, related: Option<&Related>) -> ExprId {
         let Some(Related {
             relation,
@@ -206,7 +207,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         rule
     }
 
-    /// A whole text may have whitespace before and after its value if the form allows any: files end with a line break.
+    /// Allows whitespace before and after the whole text if the form allows any: files end with a line break.
     fn with_whitespace_around(&mut self, root: RuleId, whitespace: Whitespace) -> RuleId {
         let Whitespace::Bounded { max: max @ 1.. } = whitespace else {
             return root;
@@ -292,8 +293,8 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         Ok(self.builder.choice(arms))
     }
 
-    /// Strings of regular sets with the same lengths become one set: an alternative of its own would be walked by itself for every
-    /// mask, beside the others.
+    /// Joins strings of regular sets with the same lengths into one set. As separate alternatives, each would be walked
+    /// on its own for every mask.
     fn strings(&mut self, strings: &[Strings], arms: &mut Vec<ExprId>) {
         let mut joined: Vec<(StringShape, Vec<Regular>)> = Vec::new();
         for Strings {
@@ -348,7 +349,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         Ok(self.with_relation(number, numbers.related.as_ref()))
     }
 
-    /// Strings or numbers of this source, or of the one that is inherited.
+    /// Strings or numbers of this source, or of the inherited one.
     fn with_source(
         &mut self,
         values: ExprId,
@@ -376,7 +377,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                     .members
                     .retain(|(member, _)| *member != Member::Additional);
             }
-            // Obligations may need other keys.
+            // Obligations may require further keys.
             if let Some(closed) = self.canonical.settled(closed)? {
                 self.narrow(origin);
                 return self.object_shape(&closed);
@@ -415,7 +416,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         let order = self.canonical.key_order();
         let mut fields: Vec<(usize, &Field)> = objects.properties.iter().enumerate().collect();
         if order == KeyOrder::RequiredFirst {
-            // Stable: among themselves both kinds stay as declared.
+            // The sort is stable, so each kind stays in declared order.
             fields.sort_by_key(|(_, field)| (!field.declared, !field.required));
         }
         for (index, field) in fields {
@@ -430,12 +431,12 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                 if field.required {
                     return Ok(None);
                 }
-                // It is never present.
+                // The key is never present.
                 for (tally, bound) in shape.tallies.iter_mut().enumerate() {
                     bound.min = bound.min.saturating_sub(absent >> tally & 1);
                 }
                 absent = 0;
-                // In a closed object, a key without possible values is like any undeclared key.
+                // In a closed object, a key without possible values is like an undeclared key.
                 if is_closed {
                     continue;
                 }
@@ -451,7 +452,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         Ok(Some(self.builder.expr(Expr::Object(Box::new(shape)))))
     }
 
-    /// The values of a kind of member, split by the obligations that they meet.
+    /// The values of a kind of member, split by the obligations they meet.
     fn member(
         &mut self,
         objects: &Objects,
@@ -471,7 +472,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
                     free |= 1 << index;
                     continue;
                 }
-                // Alternatives often assert the same about a value.
+                // Alternatives often make the same assertion about a value.
                 let literals = self.canonical.literals(*unfit);
                 if let Some(way) = ways.iter_mut().find(|way| *way.counts == *literals) {
                     way.tally |= 1 << index;
@@ -488,12 +489,12 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         self.slot(node, free, &ways)
     }
 
-    /// The values of a node, split by what they count for.
+    /// The values of a node, split by the tallies they count towards.
     fn slot(&mut self, node: NodeId, free: u32, ways: &[CountedFor]) -> Result<Slot, SchemaError> {
-        /// The maximal number of alternatives for the values of one slot.
+        /// The maximum number of alternatives for the values of one slot.
         const MAX_KINDS: usize = 64;
-        /// Up to this number of tallies, the alternatives of a value may overlap where keeping them apart takes a
-        /// negation. Each member whose alternatives overlap doubles the states of a text.
+        /// Up to this number of tallies, the alternatives of a value may overlap if separating them takes a negation.
+        /// Each member whose alternatives overlap doubles the states of a text.
         const FEW: usize = 3;
         if node == NodeId::NEVER {
             return Ok(Slot::default());
@@ -502,7 +503,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         let mut kinds: Vec<(NodeId, u32)> = vec![(node, free)];
         for way in ways {
             let mut split = Vec::with_capacity(kinds.len() * 2);
-            // The extra condition on a value that counts; the other values are those without it.
+            // The extra conditions on a value that counts; the other values are those that fail them.
             let mut beyond = way.counts.iter().filter(|literal| !own.contains(literal));
             let otherwise = match (way.otherwise.as_slice(), beyond.next(), beyond.next()) {
                 ([], Some(only), None) if only.negated || ways.len() > FEW => {
@@ -537,7 +538,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         })
     }
 
-    /// The node with more literals, unless that is proven empty.
+    /// The node restricted by more literals, unless it is then proven empty.
     fn narrowed(
         &mut self,
         node: NodeId,
@@ -555,7 +556,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         self.canonical.note(origin, Effect::Narrowed { how });
     }
 
-    /// Where the profile leaves out unmentioned keys: in objects with declared keys.
+    /// The origin of objects with declared keys, for which the profile leaves out undeclared keys.
     fn closes(&self, objects: &Objects) -> Option<Origin> {
         let is_narrow = self.canonical.options.profile != Profile::Exact;
         let declares = objects
@@ -596,7 +597,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             unique: arrays.unique.is_some(),
             ..ArrayShape::default()
         };
-        // If counting starts at some index, each item before it gets a slot of its own.
+        // If counting starts at a later index, each item before it gets a slot of its own.
         let mut prefix = arrays.prefix.clone();
         let from = counted
             .iter()
@@ -634,7 +635,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         Ok(Some(self.builder.expr(Expr::Array(Box::new(shape)))))
     }
 
-    /// The values of an item, split by what they count for.
+    /// The values of an item, split by the tallies they count towards.
     fn item(
         &mut self,
         node: NodeId,
@@ -647,7 +648,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             if counted.from > index {
                 continue;
             }
-            // With an upper bound, every valid item must count; and distinct items have only one alternative.
+            // With an upper bound, every valid item must count. Distinct items have only one alternative each.
             let is_exact = counted.max.is_some() || unique;
             ways.push(CountedFor {
                 tally: 1 << tally,
@@ -664,15 +665,15 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
     }
 }
 
-/// A tally that a value may count for.
+/// A tally that a value may count towards.
 struct CountedFor {
     tally: u32,
-    /// What holds for a value that counts.
+    /// The condition on a value that counts.
     counts: Vec<Literal>,
-    /// What holds for a value that does not.
+    /// The condition on a value that does not.
     otherwise: Vec<Literal>,
     origin: Origin,
 }
 
-/// The maximal number of items with slots of their own before counting starts.
+/// The maximum number of items with slots of their own before counting starts.
 const MAX_PLACES: u32 = 1_000;

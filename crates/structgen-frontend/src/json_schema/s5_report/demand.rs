@@ -1,11 +1,11 @@
-//! What a keyword demands, in words.
+//! What a keyword requires, in words.
 
 use crate::json_schema::s1_json::Json;
 
-/// The most characters of a value that are shown.
+/// The maximum number of characters of a value that are shown.
 const MOST_SHOWN: usize = 60;
 
-/// What the keyword of a schema demands of a value. `key` is the key that it is about, if it is about one.
+/// What the keyword of a schema requires of a value. `key` is the key it concerns, if it concerns a single one.
 pub(super) fn demand(keyword: &str, schema: &Json<'_>, key: Option<&str>) -> String {
     let value = schema.get(keyword);
     let shown = value.map(brief).unwrap_or_default();
@@ -94,7 +94,7 @@ fn one_of(names: &[String]) -> String {
     }
 }
 
-/// A value as JSON, with an ellipsis where it is long.
+/// A value as JSON, shortened by an ellipsis if it is long.
 fn brief(value: &Json<'_>) -> String {
     let mut text = String::new();
     write(value, &mut text);
@@ -104,7 +104,7 @@ fn brief(value: &Json<'_>) -> String {
     }
 }
 
-/// Writes the value, or as much of it as is shown.
+/// Writes as much of the value as is shown.
 fn write(value: &Json<'_>, text: &mut String) {
     if text.len() > 4 * MOST_SHOWN {
         return;

@@ -1,4 +1,4 @@
-//! Documents that are given in place of a schema: requests and tools of chat APIs, OpenAPI descriptions, instances.
+//! Documents passed in place of a schema: requests and tools of chat APIs, OpenAPI descriptions, instances.
 
 use crate::json_schema::keywords::{self, is_about_values};
 use crate::json_schema::s1_json::Json;
@@ -6,12 +6,12 @@ use crate::json_schema::{Draft, SchemaWarning};
 
 use super::spelling::nearest_keyword;
 
-/// A document with one schema in it.
+/// A kind of document that contains one schema.
 struct Wrapper {
     what: &'static str,
-    /// The value of its `type`, which is no type of JSON; without one, the document has no keyword about values.
+    /// The value of its `type`, which is not a JSON type. If `None`, the document has no keyword about values.
     type_name: Option<&'static str>,
-    /// A member that it has beside the schema.
+    /// A member that it has next to the schema.
     member: Option<&'static str>,
     schema: &'static str,
 }
@@ -67,7 +67,7 @@ const WRAPPERS: [Wrapper; 10] = [
     wrapper("a tool of the Model Context Protocol", "#/inputSchema").with("name"),
 ];
 
-/// What a document is, if it is no schema.
+/// What a document is, if it is not a schema.
 pub(crate) fn find(document: &Json<'_>) -> Option<SchemaWarning> {
     let pointer = "#".to_owned();
     if let Some(found) = WRAPPERS.iter().find(|wrapper| wrapper.is(document)) {
@@ -94,7 +94,7 @@ pub(crate) fn find(document: &Json<'_>) -> Option<SchemaWarning> {
     })
 }
 
-/// Whether a document has members, and none that a schema could have.
+/// Whether a document has members, none of which could belong to a schema.
 fn is_instance(document: &Json<'_>) -> bool {
     let is_of_schemas = |key: &str| {
         key.starts_with(['$', '_', '@', '/', '#'])

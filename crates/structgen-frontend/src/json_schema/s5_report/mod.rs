@@ -1,4 +1,4 @@
-//! Fifth stage: what became of each keyword, why no value is valid, or why a given one is not.
+//! Fifth stage: what became of each keyword, why no value is valid, or why a given value is invalid.
 
 mod demand;
 pub(crate) mod misplaced;
@@ -14,7 +14,7 @@ use crate::json_schema::{CompileReport, Effect, SchemaError, SchemaOptions, Sche
 /// The report on a compiled schema.
 ///
 /// # Errors
-/// For probable mistakes where the options are strict.
+/// If there are probable mistakes and the options are strict.
 pub(crate) fn report(
     canonical: &Canonicalizer<'_, '_>,
     options: &SchemaOptions,

@@ -1,4 +1,4 @@
-//! Misspelt keywords and formats: names that nobody defines, close to one that decides which values are valid.
+//! Misspelt keywords and formats: undefined names similar to one that constrains values.
 
 use std::sync::OnceLock;
 
@@ -12,17 +12,17 @@ use crate::json_schema::s2_parse::{Schema, TypeSet};
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{Draft, FormatMode, SchemaOptions, SchemaWarning};
 
-/// The maximal number of warnings of one schema.
+/// The maximum number of warnings for one schema.
 const MOST_WARNINGS: usize = 100;
 
-/// The maximal number of different names that are compared with the known ones.
+/// The maximum number of different names that are compared with the known ones.
 const MOST_NAMES: usize = 10_000;
 
-/// Longer names are no misspelt keywords.
+/// Longer names are not misspelt keywords.
 const LONGEST_NAME: usize = 32;
 
-/// Keywords of other specifications and tools, as far as they are close to one of JSON Schema: older drafts, ajv, VS
-/// Code, OpenAPI and generators of forms.
+/// Keywords of other specifications and tools that are similar to one of JSON Schema: older drafts, ajv, VS Code,
+/// OpenAPI and form generators.
 const KEYWORDS_ELSEWHERE: [&str; 18] = [
     "constant",
     "discriminator",
@@ -44,7 +44,7 @@ const KEYWORDS_ELSEWHERE: [&str; 18] = [
     "uniqueItemProperties",
 ];
 
-/// Formats of other specifications, as far as they are close to one of JSON Schema.
+/// Formats of other specifications that are similar to one of JSON Schema.
 const FORMATS_ELSEWHERE: [&str; 8] = [
     "date-time-local",
     "datetime-local",
@@ -107,7 +107,7 @@ pub(crate) fn find(
     found
 }
 
-/// The format of a schema and the one that it is close to, if that would be enforced.
+/// The format of a schema and the one it is similar to, if that would be enforced.
 fn misspelt_format<'j>(
     schema: &Schema<'_>,
     value: &'j Json<'_>,
@@ -122,11 +122,11 @@ fn misspelt_format<'j>(
     nearest.map(|nearest| (format.as_ref(), nearest))
 }
 
-/// The keyword of the draft that a name is a misspelling of, if it decides which values are valid.
+/// The keyword of the draft that a name misspells, if it constrains values.
 pub(super) fn nearest_keyword(name: &str, draft: Draft) -> Option<&'static str> {
     static FOLDED: OnceLock<Vec<(String, &Row)>> = OnceLock::new();
     let folded = FOLDED.get_or_init(|| KEYWORDS.iter().map(|row| (fold(row.name), row)).collect());
-    // A name that begins with another character is one that somebody set apart: `_format`, `//pattern`, `@type`.
+    // A name that begins with another character was marked deliberately: `_format`, `//pattern`, `@type`.
     let is_word = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '$');
     let is_extension = name.get(..2).is_some_and(|x| x.eq_ignore_ascii_case("x-"));
     if name.len() > LONGEST_NAME || !is_word || is_extension || KEYWORDS_ELSEWHERE.contains(&name) {
@@ -144,7 +144,7 @@ pub(super) fn nearest_keyword(name: &str, draft: Draft) -> Option<&'static str> 
         .into_iter()
         .filter(|(distance, _)| *distance == least)
         .map(|(_, row)| row);
-    // Any value may be a constant, so a word that is close to `const` is as likely one of its own.
+    // Every value is valid for `const`, so a similar word may as well be a custom keyword.
     let matters = |row: &Row| {
         matches!(row.role(draft), Role::Assertion | Role::Applicator)
             && (row.name != "const" || least == 0)
@@ -153,7 +153,7 @@ pub(super) fn nearest_keyword(name: &str, draft: Draft) -> Option<&'static str> 
     (matters(first) && nearest.all(matters)).then_some(first.name)
 }
 
-/// The format that a name is a misspelling of.
+/// The format that a name misspells.
 pub(super) fn nearest_format(name: &str) -> Option<&'static str> {
     if name.len() > LONGEST_NAME || FORMATS_ELSEWHERE.contains(&name) {
         return None;
@@ -165,14 +165,14 @@ pub(super) fn nearest_format(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// A name without case and separators, in which `min_length` is `minLength`.
+/// A name without case and separators: `min_length` and `minLength` are the same.
 fn fold(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '$'));
     letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The number of edits between two folded names, if it is small for their length: letters that are inserted, left out,
-/// replaced, or swapped with the next one. `shortest` is the length from which one edit is small.
+/// The number of edits between two folded names if it is small for their length, else `None`. An edit inserts, removes
+/// or replaces a letter, or swaps two neighbours. `shortest` is the length from which one edit counts as small.
 fn distance(one: &str, other: &str, shortest: usize) -> Option<usize> {
     let length = one.len().max(other.len());
     if length - one.len().min(other.len()) > 2 {
@@ -188,7 +188,7 @@ fn distance(one: &str, other: &str, shortest: usize) -> Option<usize> {
     is_small.then_some(edits)
 }
 
-/// Whether two words have the same letters.
+/// Whether two words have the same letters, in any order.
 fn is_swap(one: &str, other: &str) -> bool {
     let sorted = |word: &str| {
         let mut bytes = word.as_bytes().to_vec();
@@ -198,7 +198,8 @@ fn is_swap(one: &str, other: &str) -> bool {
     sorted(one) == sorted(other)
 }
 
-/// Whether the value has the form that the keyword expects: a misspelt keyword has, and a custom one rarely.
+/// Whether the value has the type that the keyword expects. Values of misspelt keywords do, those of custom keywords
+/// rarely.
 fn is_value_of(keyword: &str, value: &Json<'_>) -> bool {
     match keyword {
         "$ref" | "$dynamicRef" | "$recursiveRef" => {
@@ -231,7 +232,7 @@ fn is_value_of(keyword: &str, value: &Json<'_>) -> bool {
             _ => false,
         },
         "const" => true,
-        // Numbers are often quoted by those who misspell.
+        // Those who misspell keywords often quote numbers.
         _ => match value {
             Json::Number(_) => true,
             Json::String(text) => text.parse::<f64>().is_ok(),

@@ -5,13 +5,13 @@ use crate::json_schema::s2_parse::{Program, SchemaId};
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaWarning};
 
-/// The maximal number of keywords that are tried.
+/// The maximum number of keywords that are tried.
 const MOST_KEYWORDS: usize = 200;
 
 /// The error for an unsatisfiable schema: a minimal set of contradicting keywords.
 ///
-/// Every keyword is left out in turn, permanently if the schema is unsatisfiable without it too: what remains is a
-/// minimal set.
+/// Each keyword is left out in turn, and stays out if the schema is unsatisfiable without it too. The remaining
+/// keywords are a minimal set.
 pub(crate) fn explain(
     program: &mut Program<'_>,
     options: &SchemaOptions,
@@ -21,7 +21,7 @@ pub(crate) fn explain(
     let mut origins = keywords(program, options, root);
     let mut left_out: Vec<Origin> = Vec::new();
     let mut conflicts: Vec<Origin> = Vec::new();
-    // The outermost first: what they contain is then not reached any more.
+    // Outermost keywords first: if they are left out, those they contain are no longer reached.
     origins.truncate(MOST_KEYWORDS);
     for origin in origins {
         left_out.push(origin);
@@ -51,7 +51,7 @@ pub(crate) fn explain(
 /// The keywords that the proof of emptiness looks at.
 fn keywords(program: &mut Program<'_>, options: &SchemaOptions, root: SchemaId) -> Vec<Origin> {
     let mut canonical = Canonicalizer::new(program, options);
-    // Ignoring anything turns simplification off, so that every keyword on the way is listed.
+    // Ignoring any keyword disables simplification, so that every keyword on the path is listed.
     canonical.ignore(&[Origin {
         schema: SchemaId(u32::MAX),
         keyword: "",

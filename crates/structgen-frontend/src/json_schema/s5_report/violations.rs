@@ -1,4 +1,4 @@
-//! Which keywords a value breaks, and where.
+//! Which keywords a value violates, and where.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,13 +13,13 @@ use crate::json_schema::s2_parse::{
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{SchemaError, Violation};
 
-/// The maximal number of violations that are reported.
+/// The maximum number of violations that are reported.
 const MOST_VIOLATIONS: usize = 100;
 
-/// The maximal number of keywords looked into: nested alternatives multiply.
+/// The maximum number of keywords that are examined: nested alternatives multiply.
 const MOST_KEYWORDS: u32 = 20_000;
 
-/// The keywords that the value breaks.
+/// The keywords that the value violates.
 pub(crate) fn find(
     canonical: &mut Canonicalizer<'_, '_>,
     root: SchemaId,
@@ -37,14 +37,14 @@ pub(crate) fn find(
 
 struct Finder<'c, 'p, 'j> {
     canonical: &'c mut Canonicalizer<'p, 'j>,
-    /// The pointer of the value that is looked at.
+    /// The pointer of the current value.
     instance: String,
     found: Vec<Violation>,
     keywords_left: u32,
 }
 
 impl<'j> Finder<'_, '_, 'j> {
-    /// Looks for the keywords of the schema, and of those that it applies, which do not hold.
+    /// Finds the violated keywords of the schema and of those that it applies.
     fn schema(&mut self, id: SchemaId, value: &Json<'_>, depth: u32) -> Result<(), SchemaError> {
         let schema = self.canonical.program.get(id);
         for keyword in &schema.keywords {
@@ -59,7 +59,7 @@ impl<'j> Finder<'_, '_, 'j> {
         Ok(())
     }
 
-    /// Reports a keyword that does not hold, or what in the schemas that it applies does not.
+    /// Reports a violated keyword, or the violations in the schemas that it applies.
     fn keyword(
         &mut self,
         id: SchemaId,
@@ -86,14 +86,14 @@ impl<'j> Finder<'_, '_, 'j> {
             Form::Never | Form::Not(_) | Form::Invalid(_) => {}
             Form::Other => self.applied(&*keyword.assertion, origin, value, depth)?,
         }
-        // The keyword itself, where nothing of what it applies is to blame.
+        // Report the keyword itself if no schema it applies is to blame.
         if self.found.len() == before {
             self.report(origin, None);
         }
         Ok(())
     }
 
-    /// What of the schemas that a keyword applies does not hold, where it is known which has to.
+    /// Reports violations of the schemas that a keyword applies, where it is known which of them must hold.
     fn applied(
         &mut self,
         assertion: &(dyn Assertion<'j> + 'j),
@@ -132,7 +132,7 @@ impl<'j> Finder<'_, '_, 'j> {
         }
     }
 
-    /// Reports `anyOf` or `oneOf`, and why the schema with the fewest violations does not hold.
+    /// Reports `anyOf` or `oneOf`, with the violations of the schema that has the fewest.
     fn alternatives(
         &mut self,
         schemas: &[SchemaId],
@@ -158,7 +158,7 @@ impl<'j> Finder<'_, '_, 'j> {
         Ok(())
     }
 
-    /// Reports the keys that others require.
+    /// Reports missing keys that other keys require.
     fn missing_dependents(
         &mut self,
         assertion: &(dyn Assertion<'j> + 'j),
@@ -186,7 +186,7 @@ impl<'j> Finder<'_, '_, 'j> {
         Ok(())
     }
 
-    /// Names the one member or item without which `unevaluatedProperties` or `unevaluatedItems` would hold.
+    /// Names the only member or item without which `unevaluatedProperties` or `unevaluatedItems` would hold.
     fn unevaluated(
         &mut self,
         assertion: &(dyn Assertion<'j> + 'j),
@@ -267,7 +267,7 @@ impl<'j> Finder<'_, '_, 'j> {
         Ok(())
     }
 
-    /// Looks at a child of the value, by its token of the JSON Pointer.
+    /// Examines a child of the value, by its token of the JSON Pointer.
     fn below(
         &mut self,
         token: &str,
@@ -296,8 +296,8 @@ impl<'j> Finder<'_, '_, 'j> {
     }
 }
 
-/// How far a value is from a schema whose violations these are: a value of another type, or with another constant, is
-/// further away than one with several mistakes in it.
+/// How far a value is from a schema with these violations: a value of another type, or with another constant, is
+/// further away than one with several mistakes inside.
 fn rank(causes: &[Violation]) -> (bool, usize) {
     let outermost = causes.iter().map(|cause| cause.instance.len()).min();
     let is_other = |cause: &Violation| {

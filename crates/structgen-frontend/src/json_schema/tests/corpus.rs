@@ -1,4 +1,4 @@
-//! The folder of test data, and real schemas out of it.
+//! The folder of test data, and real schemas from it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use super::judge;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions, SchemaWarning};
 
-/// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` beside the workspace; `None`, with
-/// a message, when there is none.
+/// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` next to the workspace; prints a
+/// message and returns `None` if it does not exist.
 pub(super) fn data(name: &str) -> Option<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let data = std::env::var_os("STRUCTGEN_DATA")
@@ -24,7 +24,7 @@ pub(super) fn data(name: &str) -> Option<PathBuf> {
         if unpacked.is_dir() {
             return Some(unpacked);
         }
-        // Unpacked aside and moved into place, so that no test ever sees half of it.
+        // Unpacked elsewhere and renamed, so that no test sees a partial folder.
         let aside = workspace.join(format!("target/test-data/.{name}-{}", std::process::id()));
         std::fs::create_dir_all(&aside).expect("the target folder can be written");
         let status = Command::new("tar")
@@ -34,7 +34,7 @@ pub(super) fn data(name: &str) -> Option<PathBuf> {
             .arg(&aside)
             .status();
         if status.is_ok_and(|status| status.success()) {
-            // Another test may have been faster.
+            // Another test may have been first.
             let _ = std::fs::rename(aside.join(name), &unpacked);
             let _ = std::fs::remove_dir_all(&aside);
             return unpacked.is_dir().then_some(unpacked);
@@ -134,13 +134,13 @@ fn real_schemas_compile_and_judge_their_instances_as_marked() {
         f64::from(compiled) * 100.0 / f64::from(all),
         total / all
     ));
-    // Draft 4 alone calls a number an integer by how it is written (`12345.0` is none), and the canonical form is about
-    // values.
+    // Only draft 4 decides by the notation whether a number is an integer (`12345.0` is not), and the canonical form is
+    // about values.
     assert_eq!(wrong, ["Github_easy---o24544.json: judged true"]);
     assert!(compiled >= 5_120, "fewer schemas compile than before");
 }
 
-/// What kind of refusal it is.
+/// The kind of refusal.
 fn reason(error: &SchemaError) -> String {
     match error {
         SchemaError::Unsupported {
@@ -156,7 +156,7 @@ fn reason(error: &SchemaError) -> String {
     }
 }
 
-/// Every warning about a real schema was looked at: each is of a misspelling, and none of a word that is meant as it is.
+/// Every warning about a real schema was checked by hand: each reports a real misspelling.
 #[test]
 fn real_schemas_are_warned_of_for_what_is_misspelt() {
     let Some(folder) = data("maskbench") else {

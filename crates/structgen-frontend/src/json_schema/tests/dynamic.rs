@@ -1,4 +1,4 @@
-//! Dynamic references: one place, several schemas.
+//! Dynamic references: one location, several schemas.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::judge;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Draft, Profile, SchemaError, SchemaLimits, SchemaOptions, compile};
 
-/// Judges values as they are listed, those that fit first.
+/// Checks that the values in `fit` are valid and those in `do_not` are not.
 fn holds_of(schema: &Value, draft: Draft, fit: &[Value], do_not: &[Value]) {
     let options = SchemaOptions::new()
         .with_profile(Profile::Exact)
@@ -21,7 +21,7 @@ fn holds_of(schema: &Value, draft: Draft, fit: &[Value], do_not: &[Value]) {
     }
 }
 
-/// A list whose items each user of it chooses, and two users.
+/// A list whose users each choose its items, and two such users.
 fn lists() -> Value {
     json!({
         "type": "object",

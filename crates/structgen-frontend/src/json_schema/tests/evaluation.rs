@@ -1,4 +1,4 @@
-//! What is evaluated, in the corners that the official suite leaves out: negations, and cases that exclude one another.
+//! Evaluation in cases that the official suite does not cover: negations, and mutually exclusive cases.
 
 use super::corpus::limits;
 use super::judge;

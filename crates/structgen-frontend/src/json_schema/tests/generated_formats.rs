@@ -1,4 +1,4 @@
-//! Formats of which less is generated than is valid.
+//! Formats of which only a subset is generated.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn what_is_not_generated_is_in_the_report() {
     assert_eq!(entry.pointer, "#/format");
     let how = "fractions of a second with more than 9 digits are left out";
     assert_eq!(entry.effect, Effect::Narrowed { how });
-    // The negation leaves no valid value out.
+    // The negation excludes no valid value.
     let negated = report(json!({"type": "string", "not": {"format": "time"}}));
     assert_eq!(negated.narrowed().count(), 0);
 }

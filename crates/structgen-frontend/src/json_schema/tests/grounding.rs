@@ -1,4 +1,4 @@
-//! Where the strings and numbers of an output come from.
+//! The source of the strings and numbers of an output.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Schemas that are made to hurt: each compiles or is refused by a limit, and soon.
+//! Adversarial schemas: each compiles quickly or is refused by a limit.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::json_schema::{
     FormatMode, Profile, SchemaError, SchemaLimits, SchemaOptions, compile, compile_str,
 };
 
-/// Compiles in every profile; what is refused is refused by the error that the test expects.
+/// Compiles in every profile; a refusal must be the error that the test expects.
 fn survives(schema: &Value, may_be: fn(&SchemaError) -> bool) {
     for profile in [Profile::Exact, Profile::Generate, Profile::Rust] {
         let start = Instant::now();
@@ -17,7 +17,7 @@ fn survives(schema: &Value, may_be: fn(&SchemaError) -> bool) {
         if let Err(error) = compiled {
             assert!(may_be(&error), "{error}");
         }
-        // Far more than it takes, for slow machines that do other things too.
+        // Generous, for slow and busy machines.
         assert!(took < Duration::from_secs(10), "it took {took:?}");
     }
 }
@@ -184,7 +184,7 @@ fn one_of(n: usize, arm: fn(usize) -> Value) -> Value {
     json!({"type": "object", "oneOf": (0..n).map(arm).collect::<Vec<_>>()})
 }
 
-/// Steps of a compilation.
+/// The number of steps of a compilation.
 fn steps(schema: &Value) -> u64 {
     let options = SchemaOptions::new().with_profile(Profile::Exact);
     let report = compile(schema, &options).expect("it compiles").report;

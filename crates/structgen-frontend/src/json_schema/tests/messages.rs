@@ -1,4 +1,4 @@
-//! Errors and reports, as snapshots; `UPDATE_EXPECT=1 cargo test` renews them.
+//! Errors and reports, as snapshots; `UPDATE_EXPECT=1 cargo test` updates them.
 
 use expect_test::{Expect, expect};
 
@@ -40,7 +40,7 @@ fn a_pointer_into_a_document_that_leads_nowhere_is_told_with_what_is_there() {
         "/$defs/list/1",
         expect!["#/$defs/list/1: a schema is an object or a boolean"],
     );
-    // The document is a schema of its own, which does not apply to the one in it.
+    // The document is itself a schema, which does not apply to the one inside.
     assert!(at("/$defs/a~1b").is_ok());
 }
 

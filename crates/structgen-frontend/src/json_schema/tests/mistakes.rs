@@ -1,4 +1,4 @@
-//! Probable mistakes: what is warned of, and what is not.
+//! Probable mistakes: which constructs cause a warning, and which do not.
 
 use expect_test::{Expect, expect};
 

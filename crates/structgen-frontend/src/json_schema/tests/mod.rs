@@ -21,15 +21,15 @@ use super::s1_json::Json;
 use super::s3_canonical::Canonicalizer;
 use super::{SchemaError, SchemaOptions, s4_lower};
 
-/// What became of a schema and its instances.
+/// The result of compiling a schema and validating instances against it.
 struct Judged {
-    /// Whether each instance is in the canonical form, or why the form could not be built.
+    /// Whether the canonical form contains each instance, or why it could not be built.
     canonical: Result<Vec<bool>, SchemaError>,
-    /// Whether a grammar came out, or why not.
+    /// Whether a grammar was built, or why not.
     grammar: Result<(), SchemaError>,
 }
 
-/// Builds the canonical form of a schema, judges instances by it, and lowers it.
+/// Builds the canonical form of a schema, validates instances against it, and lowers it.
 fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> Judged {
     let canonical = with_program(schema, "", options, |program, root| {
         let mut canonical = Canonicalizer::new(program, options);
@@ -37,7 +37,7 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
         let mut verdicts = Vec::with_capacity(instances.len());
         for instance in instances {
             let verdict = canonical.contains(node, instance)?;
-            // Keyword by keyword, without any canonical form, it has to come out the same.
+            // Validating keyword by keyword, without the canonical form, must agree.
             match canonical.satisfies(root, instance, 0) {
                 Ok(fits) => assert_eq!(fits, verdict, "{schema:?}: {instance:?}"),
                 Err(error) => assert!(matches!(error, SchemaError::Unsupported { .. }), "{error}"),

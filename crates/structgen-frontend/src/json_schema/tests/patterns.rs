@@ -1,4 +1,4 @@
-//! Patterns that meet: what contradicts is found, what is disjoint is a plain union.
+//! Overlapping patterns: contradictions are detected, and disjoint patterns become a plain union.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! A short notation for grammars made from schemas: what the snapshots show.
+//! A short notation for grammars made from schemas, used in snapshots.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use structgen_grammar::{
     Expr, ExprId, Grammar, NumberSet, Regular, Slot, StringContent, StringShape, Tally,
 };
 
-/// One rule a line; a rule that another one names stands under its own name.
+/// Prints one rule per line; a rule that others refer to has its own name.
 pub(super) fn print(grammar: &Grammar) -> String {
     let mut out = String::new();
     for rule in grammar.rules() {
@@ -101,7 +101,7 @@ fn string(shape: &StringShape) -> String {
     }
 }
 
-/// A regular set, shortened where it is long.
+/// A regular set, shortened if it is long.
 fn regular(set: &Regular) -> String {
     let text = match set {
         Regular::Never => "never".to_owned(),

@@ -1,4 +1,4 @@
-//! Random schemas and values: the canonical form has to agree with the plain reading of the keywords.
+//! Random schemas and values: the canonical form must agree with direct validation by keyword.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn schema() -> impl Strategy<Value = Value> {
             (inner.clone(), 0..3_u32, 0..3_u32)
                 .prop_map(|(item, min, max)| json!({"contains": item, "minContains": min, "maxContains": max})),
             (inner.clone(), inner).prop_map(|(a, b)| match (a, b) {
-                // Siblings on one node.
+                // Both sets of keywords in one schema.
                 (Value::Object(mut a), Value::Object(b)) => {
                     a.extend(b);
                     Value::Object(a)
@@ -99,7 +99,7 @@ proptest! {
         let read = |value| Json::from_value(value, &limits).expect("the value is small");
         let values: Vec<Json<'_>> = values.iter().map(read).collect();
         let options = SchemaOptions::new().with_profile(Profile::Exact);
-        // It is `judge` that compares.
+        // `judge` compares the two.
         let judged = judge(&read(&schema), &values, &options);
         if let Err(error) = judged.canonical {
             let is_named = matches!(error, SchemaError::Unsupported { .. } | SchemaError::Limit { .. });

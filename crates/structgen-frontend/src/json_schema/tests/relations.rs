@@ -1,4 +1,4 @@
-//! Relations between values: what becomes of them, and which are refused.
+//! Relations between values: their grammars, and refused ones.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ fn what_cannot_be_kept_is_refused_with_its_pointer() {
 
 #[test]
 fn hostile_relations_are_refused_or_compiled_soon() {
-    // Two ways at each of many levels.
+    // Two paths at each of many levels.
     let mut defs = serde_json::Map::new();
     let mut last = json!({"type": "integer"});
     for level in 0..40 {

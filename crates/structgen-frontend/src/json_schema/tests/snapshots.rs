@@ -1,4 +1,4 @@
-//! What small schemas become, as snapshots; `UPDATE_EXPECT=1 cargo test` renews them.
+//! The grammars of small schemas, as snapshots; `UPDATE_EXPECT=1 cargo test` updates them.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! The official JSON Schema Test Suite, judged by the canonical form.
+//! The official JSON Schema Test Suite, checked against the canonical form.
 
 use std::collections::BTreeMap;
 use std::path::Path;

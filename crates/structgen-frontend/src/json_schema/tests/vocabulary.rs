@@ -1,4 +1,4 @@
-//! Dialects that a metaschema of the caller makes out of vocabularies.
+//! Dialects that a caller's metaschema composes from vocabularies.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn metaschema(draft: &str, vocabularies: &[(&str, bool)]) -> Value {
     })
 }
 
-/// What became of a keyword of a schema in the dialect; the first word of it, or the error.
+/// The effect on a keyword of a schema in the dialect, as its first word, or the error.
 fn effect(options: SchemaOptions, metaschema: &Value, mut schema: Value, pointer: &str) -> String {
     schema["$schema"] = json!(META);
     let options = options.with_document("http://example.com/elsewhere", metaschema.clone());

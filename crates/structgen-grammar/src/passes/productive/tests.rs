@@ -12,7 +12,7 @@ fn check(build: impl FnOnce(&mut GrammarBuilder, RuleId) -> ExprId, expected: Ex
     expected.assert_eq(&format!("{grammar}{report:?}"));
 }
 
-/// A rule that never comes to an end.
+/// A rule that never ends.
 fn endless(builder: &mut GrammarBuilder) -> ExprId {
     let rule = builder.declare("endless");
     let (a, again) = (builder.bytes("a"), builder.rule(rule));
@@ -214,7 +214,7 @@ fn a_hundred_thousand_rules_in_a_row_are_no_burden() {
         let body = builder.sequence([a, next]);
         builder.define(pair[0], body);
     }
-    // The last rule is left without a body: nothing derives a text.
+    // The last rule has no body, so nothing derives a text.
     let (_, report) = run(builder.finish(rules[0], JsonForm::generate()));
     assert_eq!(report.never.len(), 100_000);
 }

@@ -127,7 +127,7 @@ fn large_rules_keep_their_name_where_they_are_used_twice() {
 
 #[test]
 fn deep_grammars_stay_within_the_limits() {
-    // Every rule is the one before in a repetition: 100,000 levels.
+    // Every rule is a repetition of the one before: 100,000 levels.
     let mut builder = GrammarBuilder::new();
     let rules: Vec<RuleId> = (0..100_000)
         .map(|n| builder.declare(format!("rule-{n}")))
@@ -147,7 +147,7 @@ fn deep_grammars_stay_within_the_limits() {
         report.regular.len()
     );
     assert_eq!(grammar.rules().len(), 100_000);
-    // Doubled again and again, a small grammar would be an endless terminal.
+    // With repeated doubling, a small grammar would become an exponentially large terminal.
     let mut builder = GrammarBuilder::new();
     let root = builder.declare("root");
     let mut body = letters(&mut builder);

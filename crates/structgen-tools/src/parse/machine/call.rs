@@ -1,4 +1,4 @@
-//! The states within a call, and what comes behind one.
+//! The states within and after a call.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::format::{Call, core};
 use crate::tool::is_name_char;
 
 impl Machine {
-    /// The content of a call.
+    /// Begins the content of a call.
     pub(super) fn content(&mut self) {
         self.call = Unfinished::default();
         self.state = match self.spec.format().call {
@@ -97,7 +97,7 @@ impl Machine {
         self.state = State::Listed(Box::new(arguments));
     }
 
-    /// Another argument between tags, or the end of the call.
+    /// Expects another argument between tags, or the end of the call.
     pub(super) fn parameters(&mut self) {
         let spec = self.spec.clone();
         if let Call::Tagged { parameter, end, .. } = &spec.format().call {
@@ -146,7 +146,7 @@ impl Machine {
             return Err(ParseErrorKind::NoName);
         }
         let mut arguments = whole[&self.spec.members.arguments].take();
-        // Some models write them once more as a text.
+        // Some models encode the arguments once more, as a string.
         if let Value::String(text) = &arguments {
             arguments = serde_json::from_str(text).map_err(|error| self.unreadable(&error))?;
         }
@@ -196,13 +196,13 @@ impl Machine {
         self.calls += 1;
     }
 
-    /// What ends a call whose arguments are complete.
+    /// Expects the end of a call whose arguments are complete.
     pub(super) fn behind_arguments(&mut self) {
         let spec = self.spec.clone();
         self.markers(std::iter::once(spec.format().call.end()), Then::AfterCall);
     }
 
-    /// Another call, or the end of all.
+    /// Expects another call, or the end of all calls.
     pub(super) fn after_call(&mut self) {
         let spec = self.spec.clone();
         let next = spec.next.iter().map(|it| (it.as_str(), Then::NextCall));
@@ -217,7 +217,7 @@ impl Machine {
         self.choose(next.chain(end), Some(fallback));
     }
 
-    /// What comes when all calls are done: nothing, or text after all.
+    /// After all calls: nothing, or text after all.
     pub(super) fn trailing(&mut self) {
         let spec = self.spec.clone();
         let ends = spec
@@ -228,7 +228,7 @@ impl Machine {
     }
 }
 
-/// The characters of ids behind names.
+/// Whether the character may occur in ids after names.
 pub(super) fn is_id_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }

@@ -1,4 +1,4 @@
-//! The parser's states.
+//! The state machine of the parser.
 
 mod call;
 
@@ -20,11 +20,11 @@ use crate::format::{Call, Marker, core};
 pub(super) struct Machine {
     spec: Arc<Spec>,
     state: State,
-    /// Characters that a state gave back.
+    /// Characters that a state returned unread.
     queue: VecDeque<char>,
-    /// The call that is read.
+    /// The current call.
     call: Unfinished,
-    /// How many calls are complete.
+    /// The number of complete calls.
     calls: usize,
 }
 
@@ -37,16 +37,16 @@ struct Unfinished {
 
 #[derive(Clone, Debug)]
 enum State {
-    /// A marker is to come, or else the fallback does.
+    /// Expects a marker, or else enters the fallback.
     Marker {
         choose: Choose<Then>,
         fallback: Option<Then>,
-        /// What becomes of whitespace at the end of the output.
+        /// Whether whitespace at the end of the output is text.
         keeps_space: bool,
-        /// The whitespace that the marker before ends with.
+        /// The whitespace at the end of the previous marker.
         lead: String,
     },
-    /// Text up to the end, or to a call.
+    /// Text up to the end or to a call.
     Text {
         finder: Finder,
         lead: String,
@@ -81,13 +81,13 @@ enum Enclosing {
     Text,
 }
 
-/// What comes behind a marker.
+/// What follows a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Enclosed(Enclosing),
     Trigger(usize),
     Text,
-    /// The content of a call that the trigger, or what stands before a call, has begun.
+    /// The content of a call, after its trigger or the text before a call.
     Content,
     NextCall,
     Id,
@@ -124,7 +124,7 @@ impl Machine {
         machine
     }
 
-    /// Takes a character; `offset` is the one behind it.
+    /// Consumes a character; `offset` is the offset after it.
     pub(super) fn take(
         &mut self,
         c: char,
@@ -132,7 +132,7 @@ impl Machine {
         events: Events<'_>,
     ) -> Result<(), ParseError> {
         self.queue.push_back(c);
-        // A character is given back only together with a state that takes it.
+        // A state returns a character only while changing to a state that consumes it.
         while let Some(c) = self.queue.pop_front() {
             self.step(c, events)
                 .map_err(|kind| ParseError { offset, kind })?;
@@ -157,7 +157,7 @@ impl Machine {
                     .collect();
                 emit_text(events, &text);
             }
-            // The call before it is complete.
+            // The previous call is complete.
             State::Marker {
                 fallback: Some(Then::Text | Then::AfterCall),
                 ..
@@ -216,7 +216,7 @@ impl Machine {
                 let mut text = String::new();
                 let found = finder.push(c, &mut text);
                 emit_text(events, &text);
-                // Where calls are looked for in text, there is one trigger.
+                // If calls are searched for in text, there is one trigger.
                 if found {
                     self.behind_trigger(0);
                 }
@@ -350,7 +350,7 @@ impl Machine {
         };
     }
 
-    /// What may open the output, or what comes behind its reasoning or a preamble.
+    /// Expects what may open the output, or what may follow its reasoning or a preamble.
     fn open(&mut self, at_start: bool, lead: String) {
         let spec = self.spec.clone();
         let format = spec.format();
@@ -429,7 +429,7 @@ impl Machine {
         self.markers(trigger.rest.iter().map(String::as_str), Then::Content);
     }
 
-    /// One of some markers, unless one of them is empty.
+    /// Expects one of some markers, unless one of them is empty.
     fn markers<'m>(&mut self, markers: impl Iterator<Item = &'m str> + Clone, then: Then) {
         let may_be_missing = markers.clone().any(|it| core(it).is_empty());
         self.choose(

@@ -1,5 +1,5 @@
-//! Marks referents. The rules that lead to one are copied where others use them as well, since what they stand for
-//! elsewhere is no referent.
+//! Marks referents. Rules on the path to a referent are copied if they are also used elsewhere, where their values are
+//! not referents.
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::{ArrayShape, Expr, ExprId, GrammarBuilder, Slot};
@@ -9,12 +9,12 @@ pub(super) struct Marks<'b> {
     pub(super) builder: &'b mut GrammarBuilder,
     pub(super) references: FxHashMap<ExprId, u32>,
     pub(super) name: &'b str,
-    /// What was marked, by the expression and the length of the rest of the path.
+    /// The results, by expression and length of the remaining path.
     pub(super) marked: FxHashMap<(ExprId, usize), Option<ExprId>>,
 }
 
 impl Marks<'_> {
-    /// The expression with its referents marked; `None` where it has none. `is_own`: nothing else leads there.
+    /// The expression with its referents marked; `None` if it has none. `is_own`: nothing else refers to it.
     pub(super) fn mark(
         &mut self,
         id: ExprId,
@@ -26,7 +26,7 @@ impl Marks<'_> {
         if let Some(&known) = self.marked.get(&place) {
             return known;
         }
-        // Should it lead to itself without going on, it has nothing more to mark.
+        // If it refers to itself without advancing on the path, there is nothing more to mark.
         self.marked.insert(place, None);
         let is_own = is_own && self.references.get(&id).is_none_or(|&count| count <= 1);
         let marked = self.mark_now(id, path, is_document, is_own);

@@ -1,7 +1,8 @@
-//! Relations between values: finds what they refer to in the grammar, and refuses those that a mask could not keep.
+//! Relations between values: finds their referents in the grammar, and refuses relations that a mask cannot enforce.
 //!
 //! A relation names its referents by a JSON Pointer into the output. The value there becomes an [`Expr::Referent`]
-//! (`marks.rs`), once the way there (`way.rs`) and the values (`values.rs`) have been found to be such that it can be kept.
+//! (`marks.rs`), after checking that the path to it (`way.rs`) and the values (`values.rs`) allow the relation to be
+//! enforced.
 
 mod marks;
 mod values;
@@ -66,10 +67,10 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The most values that may be referred to: for each, the whole grammar is looked at.
+/// The maximum number of distinct referents: each takes a pass over the whole grammar.
 const MAX_REFERENTS: usize = 64;
 
-/// Marks what the relations in a grammar refer to; returns the root.
+/// Marks the referents of all relations in a grammar; returns the root.
 pub(super) fn resolve(
     builder: &mut GrammarBuilder,
     root: ExprId,
@@ -124,7 +125,7 @@ pub(super) fn resolve(
     Ok(root)
 }
 
-/// The segments of a JSON Pointer, unescaped; `None` for what is no pointer to a part of a document.
+/// The segments of a JSON Pointer, unescaped; `None` if it does not point to a part of a document.
 fn path(pointer: &str) -> Option<Vec<Box<str>>> {
     let segments = pointer.strip_prefix('/')?.split('/');
     Some(
@@ -134,7 +135,7 @@ fn path(pointer: &str) -> Option<Vec<Box<str>>> {
     )
 }
 
-/// A value that is compared with others.
+/// A value that is compared with a referent.
 #[derive(Debug)]
 struct Use {
     pointer: Box<str>,
@@ -143,7 +144,7 @@ struct Use {
     body: ExprId,
 }
 
-/// All values below an expression that are compared with others, in the order in which they are met.
+/// All values below an expression that are compared with referents, in order of discovery.
 fn uses(builder: &GrammarBuilder, root: ExprId) -> Vec<Use> {
     let mut uses = Vec::new();
     for id in reachable(builder, root) {
@@ -165,7 +166,7 @@ fn uses(builder: &GrammarBuilder, root: ExprId) -> Vec<Use> {
     uses
 }
 
-/// All expressions that one is made of, through rules.
+/// All expressions that one contains, through rules.
 fn reachable(builder: &GrammarBuilder, root: ExprId) -> Vec<ExprId> {
     let mut seen = FxHashSet::from_iter([root]);
     let mut found = vec![root];
@@ -177,7 +178,7 @@ fn reachable(builder: &GrammarBuilder, root: ExprId) -> Vec<ExprId> {
     found
 }
 
-/// What an expression is made of: of a reference, the body of the rule.
+/// The direct parts of an expression; for a reference, the body of the rule.
 fn parts(builder: &GrammarBuilder, id: ExprId) -> impl Iterator<Item = ExprId> + '_ {
     let rule = match builder.get(id) {
         Expr::Rule(rule) => Some(builder.rule_body(*rule)),
@@ -186,7 +187,7 @@ fn parts(builder: &GrammarBuilder, id: ExprId) -> impl Iterator<Item = ExprId> +
     builder.get(id).children().chain(rule)
 }
 
-/// From how many places each expression is referred to.
+/// The number of references to each expression.
 fn references(builder: &GrammarBuilder, root: ExprId) -> FxHashMap<ExprId, u32> {
     let mut references = FxHashMap::default();
     for id in reachable(builder, root) {

@@ -1,4 +1,4 @@
-//! Which values can be compared with which.
+//! Which values can be compared with one another.
 
 use structgen_grammar::{
     Expr, ExprId, GrammarBuilder, NumberSet, Relation, StringContent, StringShape,
@@ -7,7 +7,7 @@ use structgen_grammar::{
 use super::{Reason, Use};
 use crate::json_schema::s3_canonical::is_date;
 
-/// Whether the values of a referent can be compared with those that refer to it.
+/// Checks that the values of a referent can be compared with those that refer to it.
 pub(super) fn check_values(
     builder: &GrammarBuilder,
     uses: &[Use],
@@ -37,7 +37,7 @@ pub(super) fn check_values(
     Ok(())
 }
 
-/// The string or number that an expression is, whatever is noted of it.
+/// The string or number inside an expression, without the marks around it.
 fn leaf(builder: &GrammarBuilder, mut id: ExprId) -> &Expr {
     while let Expr::Grounded { body, .. }
     | Expr::Related { body, .. }
@@ -48,7 +48,7 @@ fn leaf(builder: &GrammarBuilder, mut id: ExprId) -> &Expr {
     builder.get(id)
 }
 
-/// Whether every value of `other` is one of `own`, as far as that shows.
+/// Whether `own` contains every value of `other`, as far as a simple comparison shows.
 fn holds_all(own: &Expr, other: &Expr) -> bool {
     if own == other {
         return true;
@@ -75,11 +75,11 @@ fn holds_all(own: &Expr, other: &Expr) -> bool {
     }
 }
 
-/// Whether the values of both are numbers, or dates.
+/// Whether the values of both have an order: numbers or dates.
 fn has_order(own: &Expr, other: &Expr) -> bool {
     match (own, other) {
         (Expr::Number(_), Expr::Number(_)) => true,
-        // What is compared is known to be dates: so is what is written alike, or listed as dates.
+        // `own` is known to consist of dates. So does `other` if it has the same content or lists dates only.
         (Expr::String(own), Expr::String(other)) => {
             own.content == other.content || is_listed_dates(other)
         }

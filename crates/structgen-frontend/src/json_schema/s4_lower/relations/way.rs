@@ -1,4 +1,4 @@
-//! The way to a referent: what is written before it and after, and whether it is written at all.
+//! The path to a referent: what is written before and after it, and whether it is always written.
 
 use std::cell::RefCell;
 
@@ -7,29 +7,29 @@ use structgen_grammar::{Expr, ExprId, GrammarBuilder, ObjectShape, Relation, Slo
 
 use super::{Reason, Use, parts, reachable, uses};
 
-/// How many rules and containers are followed on the way to a value.
+/// The maximum number of rules and containers that are followed on the path to a value.
 const MAX_DEPTH: usize = 256;
 
-/// The way to a referent, as far as it matters what stands beside it.
+/// The path to a referent, and the expressions that contain values compared with it.
 pub(super) struct Way<'b> {
     builder: &'b GrammarBuilder,
-    /// Everything that has a value in it that is compared with the referent.
+    /// All expressions that are or contain a value compared with the referent.
     users: FxHashSet<ExprId>,
     name: &'b str,
     /// The expression of the whole document.
     root: ExprId,
-    /// What was checked, by the expression and the length of the rest of the path.
+    /// The checked expressions, each with the length of the remaining path.
     checked: RefCell<FxHashSet<(ExprId, usize, bool)>>,
-    /// The same for what is known to lead to the end of the path, or not.
+    /// Whether an expression always leads to the end of the remaining path, by that path's length.
     leading: RefCell<FxHashMap<(ExprId, usize), bool>>,
 }
 
-/// A keyword, if it is not the first, and what is wrong with it.
+/// The keyword, unless it is the first use, and what is wrong with it.
 pub(super) type Problem = (Option<Box<str>>, Reason);
 
 impl<'b> Way<'b> {
     pub(super) fn new(builder: &'b GrammarBuilder, root: ExprId, name: &'b str) -> Self {
-        // Backwards from these values.
+        // Follow parents upwards from the values that are compared.
         let mut parents: FxHashMap<ExprId, Vec<ExprId>> = FxHashMap::default();
         let mut users = FxHashSet::default();
         let mut todo = Vec::new();
@@ -58,9 +58,9 @@ impl<'b> Way<'b> {
         }
     }
 
-    /// Checks the way through a document, and returns the values at its end.
+    /// Checks the path through a document, and returns the values at its end.
     pub(super) fn check_document(&self, path: &[&str]) -> Result<Vec<ExprId>, Problem> {
-        // What an object refers to is forgotten where it ends, so that documents in a row do not mix.
+        // An object forgets its referents where it ends, so consecutive documents do not mix.
         let mut todo = vec![self.root];
         let mut seen = FxHashSet::default();
         while let Some(id) = todo.pop() {
@@ -77,7 +77,7 @@ impl<'b> Way<'b> {
         self.check(self.root, path, false, 0)
     }
 
-    /// Checks what stands beside the way, and returns the values at its end.
+    /// Checks what occurs next to the path, and returns the values at its end.
     fn check(
         &self,
         id: ExprId,
@@ -133,7 +133,7 @@ impl<'b> Way<'b> {
                 else {
                     return Ok(Vec::new());
                 };
-                // Whatever stands at another place is written before or after, which is not told apart.
+                // Values of other slots may be written before or after this one; the two are not distinguished.
                 let others = shape.slots().filter(|other| !std::ptr::eq(*other, slot));
                 match others
                     .flat_map(Slot::values)
@@ -159,7 +159,7 @@ impl<'b> Way<'b> {
         }
     }
 
-    /// What is beside the way where the value is not at all: values there have nothing to be compared with.
+    /// Checks an object that lacks the key, so that values in it have no referent to be compared with.
     fn beside(&self, id: ExprId) -> Result<(), Problem> {
         match self.needed_in(id) {
             Some(user) => Err((self.pointer_in(user), Reason::MayBeAbsent)),
@@ -167,7 +167,7 @@ impl<'b> Way<'b> {
         }
     }
 
-    /// Checks the members of an object, of which the one at the index leads to the referent.
+    /// Checks the members of an object; the one at `index` leads to the referent.
     fn check_order(
         &self,
         shape: &ObjectShape,
@@ -207,7 +207,7 @@ impl<'b> Way<'b> {
         Ok(())
     }
 
-    /// Whether every value of a slot has a value at the end of a path.
+    /// Whether every value of a slot contains a value at the end of the path.
     fn is_certain(&self, slot: &Slot, path: &[&str], depth: usize) -> bool {
         !slot.alternatives.is_empty() && slot.values().all(|it| self.leads(it, path, depth + 1))
     }
@@ -251,7 +251,7 @@ impl<'b> Way<'b> {
         }
     }
 
-    /// A value below an expression that has to be there, whatever has been written, and must be one written before.
+    /// A required value below an expression that must equal the referent (`Relation::In`).
     fn needed_in(&self, id: ExprId) -> Option<ExprId> {
         let all = reachable(self.builder, id);
         all.into_iter().find_map(|id| match self.builder.get(id) {
@@ -270,7 +270,7 @@ impl<'b> Way<'b> {
         here.or_else(|| slot.values().find_map(|value| self.needed_in(value)))
     }
 
-    /// A value of a slot, if it has to be filled and has only values that must be one written before.
+    /// A value of a slot, if the slot is required and all its values must equal the referent.
     fn needed_here(&self, slot: &Slot, is_required: bool) -> Option<ExprId> {
         let mut needed = None;
         if is_required {
@@ -281,7 +281,7 @@ impl<'b> Way<'b> {
         needed
     }
 
-    /// A value that must be one written before, if an expression has nothing else.
+    /// A value that must equal the referent, if the expression has no other values.
     fn only_in(&self, id: ExprId, depth: usize) -> Option<ExprId> {
         match self.builder.get(id) {
             Expr::Rule(rule) if depth < MAX_DEPTH => {
@@ -304,7 +304,7 @@ impl<'b> Way<'b> {
         }
     }
 
-    /// Whether a value of a slot itself is compared with the referent, and not only one within it.
+    /// Whether a value of the slot itself, rather than a nested one, is compared with the referent.
     fn is_here(&self, slot: &Slot) -> bool {
         let mut todo: Vec<ExprId> = slot.values().filter(|it| self.users.contains(it)).collect();
         let mut seen = FxHashSet::default();
@@ -331,7 +331,7 @@ impl<'b> Way<'b> {
     }
 }
 
-/// Whether all places where values are compared with others know what has been written, and may leave them out.
+/// Checks that values compared with referents are not in containers that count them or require them to be distinct.
 pub(super) fn check_places(
     builder: &GrammarBuilder,
     root: ExprId,
