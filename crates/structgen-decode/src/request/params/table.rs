@@ -1,6 +1,6 @@
 use super::parameter::{NumberAt, Parameter, ParameterKind as K, Place, Range};
 
-/// All parameters of a request: one row for each field of the serde form of [`Params`](super::Params).
+/// All parameters of a request: one row per field of the serde form of [`Params`](super::Params).
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "strategy",
@@ -282,7 +282,7 @@ pub const PARAMETERS: &[Parameter] = &[
         K::Order,
         "The order of the samplers: structgen, llama.cpp, hf, or their names",
     ),
-    // Where outputs end, and what is known of them.
+    // Where outputs end, and what to report about them.
     option("sequences", COUNT, "How many outputs"),
     option(
         "max_new_tokens",
