@@ -32,7 +32,7 @@
 //! | a text and a Rust type | one value, with no setup | `extract` |
 //! | many texts and a Rust type | values, several in parallel, with confidence or streamed | `Extractor` |
 //! | a schema known only at run time | the same as `serde_json::Value` | `SchemaExtractor` |
-//! | a prompt, and a schema, pattern, grammar or nothing | text, events, beams, speculation, batches | `Model` and `Request` |
+//! | a prompt, with or without a constraint | text, events, beams, speculation, batches | `Model` and `Request` |
 //! | a few answers | the probability of each | `Model::choose` |
 //! | tools for a chat model | calls that are always valid | [`Constraint::tools`] and `tools` |
 //! | an existing text | whether and where it is invalid | [`Checker`] |

@@ -119,8 +119,8 @@ impl ModelOptions {
         self
     }
 
-    /// Loads a second model, which drafts for [speculation](structgen_decode::strategies::Speculation) and is the amateur of
-    /// [contrastive decoding](structgen_decode::strategies::ContrastiveDecoding).
+    /// Loads a second model, which drafts for [speculation](structgen_decode::strategies::Speculation) and is the
+    /// amateur of [contrastive decoding](structgen_decode::strategies::ContrastiveDecoding).
     #[must_use]
     pub fn with_draft(mut self, draft: DraftSource) -> Self {
         self.draft = Some(draft);
