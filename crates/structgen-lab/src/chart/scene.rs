@@ -97,7 +97,7 @@ impl Scene {
         scene
     }
 
-    /// Sets the height from the items, and draws the background.
+    /// Extends the background to the height of the scene.
     pub(super) fn sized(mut self) -> Self {
         if let Some(Item::Rect { height, .. }) = self.items.first_mut() {
             *height = self.height;
