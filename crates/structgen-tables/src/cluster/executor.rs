@@ -75,7 +75,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         .with_context(|| format!("nothing can be written in {}", work_dir.display()))?;
     let workers = args.model.workers();
     let mut registry = BallistaFunctionRegistry::default();
-    // The default codec lacks functions for lists.
+    // The default registry lacks functions for lists.
     for function in ballista_scalar_functions() {
         let name = function.name().to_owned();
         registry.scalar_functions.insert(name, function);

@@ -125,7 +125,7 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Moves a file, whose contents are on disk, to its path, and syncs the folder.
+/// Syncs a file to disk, moves it to its path, and syncs the folder.
 pub(crate) fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;

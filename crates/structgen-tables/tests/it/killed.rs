@@ -14,7 +14,7 @@ fn a_run_that_is_killed_ten_times_has_each_row_once() {
     let whole = tables.extract("mails.jsonl", "whole.jsonl", &more);
     assert_eq!(whole.code, Some(0), "{whole:?}");
     let mut kills = 0;
-    // Pseudorandom delays without a clock, different in every run: a linear congruential generator.
+    // Pseudorandom delays without a clock, a different one per kill: a linear congruential generator.
     let mut random = 12_345_u64;
     while kills < 10 && !tables.path().join("out.jsonl").exists() {
         let mut command = tables.command(extract_args("mails.jsonl", "out.jsonl"));
