@@ -11,7 +11,7 @@ use crate::output::write_line;
 const OPTIMUM: &str = "optimum 2.1 with optimum-onnx 0.1";
 const GENAI: &str = "onnxruntime-genai 0.18";
 
-/// Families whose optimum export generated the same tokens as the exporter's reference.
+/// Families whose optimum export generated the same tokens as with the exporter's own runtime.
 const BY_OPTIMUM: [&str; 30] = [
     "arcee",
     "bloom",
@@ -50,7 +50,7 @@ const BY_GENAI: [&str; 8] = [
     "gemma2", "granite", "llama", "nemotron", "olmo", "phi", "phi3", "qwen3",
 ];
 
-/// Encoder-decoder families whose optimum export generated the same tokens as transformers.
+/// Encoder-decoder families whose optimum export generated the same tokens as with transformers.
 const ENCODER_DECODERS: [&str; 4] = ["bart", "marian", "mt5", "t5"];
 
 /// Model names that do not start with the name of their family.

@@ -42,7 +42,7 @@ pub(super) struct Args {
         conflicts_with = "model"
     )]
     bits: f64,
-    /// Number of positions per sequence [default: 4096, or the model's context if that is known]
+    /// Number of positions per sequence [default: the model's context; 4096 with --billions]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     context: Option<usize>,
     /// Number of sequences in a batch
