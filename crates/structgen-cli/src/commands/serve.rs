@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// model]
     #[arg(long, value_name = "FORMAT")]
     tool_format: Option<String>,
-    /// Device to run the models on: cpu, cuda or cuda:N; if it is unavailable, the command fails
+    /// Device to run the models on: cpu, cuda or cuda:N; there is no fallback to another
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
     /// Number of sessions per model to run in parallel

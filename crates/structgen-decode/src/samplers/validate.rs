@@ -45,7 +45,7 @@ pub enum SamplingError {
     },
 }
 
-/// Returns an error for a number outside its range.
+/// A named number to check against its range.
 struct Range(&'static str, f32);
 
 impl Range {

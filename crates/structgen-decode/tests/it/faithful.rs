@@ -263,7 +263,7 @@ fn key(output: &Output) -> Key {
 
 type Distribution = BTreeMap<Key, f64>;
 
-/// Returns the share of each choice after some tokens, with the model's probability; ends are not tokens.
+/// The share of each choice after some tokens, with the model's probability; ends are not tokens.
 type Share<'s> = dyn Fn(&[TokenId], &[(Option<TokenId>, f64)]) -> Vec<f64> + 's;
 
 impl Case {

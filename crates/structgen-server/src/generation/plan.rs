@@ -208,7 +208,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Reasoning, text or JSON, and calls in the model's format.
+    /// Plans reasoning, text or JSON, and calls in the model's format.
     fn call(&self, reasons: bool) -> Result<Plan> {
         let Goal {
             target,
@@ -270,7 +270,7 @@ impl<'a> Planner<'a> {
         found.map_or_else(|| "tools".to_owned(), |(_, path)| (*path).to_owned())
     }
 
-    /// A call as an extraction: of the arguments if there is a single tool, else of its name as well.
+    /// Plans a call as an extraction: of the arguments if there is a single tool, else of its name as well.
     fn extract_call(&self, tools: &Tools) -> Result<Plan> {
         let callable = tools.callable();
         if let [(tool, path)] = callable[..] {

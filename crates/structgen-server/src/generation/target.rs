@@ -140,7 +140,7 @@ impl Target {
         Ok(self)
     }
 
-    /// Any JSON object.
+    /// Returns a target of any JSON object.
     pub(crate) fn object(param: impl Into<String>) -> Self {
         Self {
             wanted: Wanted::Schema(OBJECT.to_owned()),
@@ -149,7 +149,7 @@ impl Target {
         }
     }
 
-    /// JSON of a schema.
+    /// Returns a target of JSON that is valid against a schema.
     pub(crate) fn schema(schema: &RawValue, param: impl Into<String>) -> Result<Self> {
         let param = param.into();
         Ok(Self {
