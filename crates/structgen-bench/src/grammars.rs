@@ -1,4 +1,4 @@
-//! Grammars in GBNF on structgen, and the same languages in llguidance's own syntax on llguidance.
+//! Compares GBNF grammars on structgen with the same languages on llguidance, in its own syntax.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use structgen_maskbench::{Case, Engine, Instance};
 
 use crate::llguidance_engine::LlGuidance;
 
-/// The grammars that are written in both notations.
+/// The grammars that exist in both notations.
 pub const NAMES: [&str; 3] = ["json", "sql-select", "c-like"];
 
-/// The grammar in GBNF, for structgen, and in llguidance's syntax.
+/// Returns the grammar in GBNF, for structgen, and in llguidance's syntax.
 ///
 /// # Errors
-/// When the files cannot be read.
+/// If the files cannot be read.
 pub fn sources(name: &str) -> anyhow::Result<(String, String)> {
     let ours = root().join(format!("../../grammars/{name}.gbnf"));
     let theirs = root().join(format!("grammars/{name}.lark"));
     Ok((read(&ours)?, read(&theirs)?))
 }
 
-/// The texts that say what a grammar takes: those of `grammars/samples`, and with them the long ones, which fit.
+/// Returns the texts that define what a grammar accepts: those of `grammars/samples`, and the long ones, which match.
 ///
 /// # Errors
-/// When the files cannot be read.
+/// If the files cannot be read.
 pub fn samples(name: &str) -> anyhow::Result<Vec<Instance>> {
     let folder = root().join(format!("../../grammars/samples/{name}"));
     let mut all = instances(&folder.join("accept"), true)?;
@@ -38,15 +38,15 @@ pub fn samples(name: &str) -> anyhow::Result<Vec<Instance>> {
     Ok(all)
 }
 
-/// The texts of real size over which a grammar is timed.
+/// Returns the texts of realistic size with which a grammar is timed.
 ///
 /// # Errors
-/// When the files cannot be read.
+/// If the files cannot be read.
 pub fn texts(name: &str) -> anyhow::Result<Vec<Instance>> {
     instances(&root().join("texts").join(name), true)
 }
 
-/// A grammar with texts, as a case: both engines find their notation by the name.
+/// Returns a grammar with texts as a case; both engines find their notation by the name.
 #[must_use]
 pub fn case(name: &str, source: String, instances: Vec<Instance>) -> Case {
     Case {
@@ -79,14 +79,14 @@ fn instances(folder: &Path, is_valid: bool) -> anyhow::Result<Vec<Instance>> {
     paths.iter().map(instance).collect()
 }
 
-/// Structgen on grammars in GBNF.
+/// Structgen with GBNF grammars.
 pub struct Gbnf {
     tables: Arc<VocabularyTables>,
     options: ConstraintOptions,
 }
 
 impl Gbnf {
-    /// The engine over the tables of a vocabulary.
+    /// Creates the engine with the tables of a vocabulary.
     #[must_use]
     pub fn new(tables: Arc<VocabularyTables>, eos: TokenId) -> Self {
         let options = ConstraintOptions {
@@ -128,9 +128,9 @@ impl Engine for Gbnf {
     }
 }
 
-/// llguidance on grammars in its own syntax.
+/// llguidance with grammars in its own syntax.
 pub struct Lark(
-    /// The engine that schemas run on as well.
+    /// The engine that also runs schemas.
     pub LlGuidance,
 );
 

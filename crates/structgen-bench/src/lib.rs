@@ -1,4 +1,4 @@
-//! Benchmarks of structgen beside its peers; not published.
+//! Benchmarks that compare structgen with its peers; not published.
 
 #[cfg(feature = "peers")]
 pub mod grammars;

@@ -1,4 +1,4 @@
-//! llguidance behind the benchmark's seam.
+//! Adapts llguidance to the benchmark's engine interface.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl TokenizerEnv for Environment {
     }
 
     fn tokenize_bytes(&self, bytes: &[u8]) -> Vec<u32> {
-        // Forced text is taken in the tokenizer's own cut, so it has to be the real one.
+        // Forced text is tokenized as by the tokenizer, so it has to be the real one.
         self.trie.tokenize_with_greedy_fallback(bytes, |text| {
             let tokens = encode_answer(&self.tokenizer, text).unwrap_or_default();
             tokens.into_iter().map(|token| token.0).collect()
@@ -33,13 +33,13 @@ impl TokenizerEnv for Environment {
 }
 
 impl LlGuidance {
-    /// The engine over a tokenizer.
+    /// Creates the engine with a tokenizer.
     ///
     /// # Errors
-    /// When llguidance does not take the vocabulary.
+    /// If llguidance does not accept the vocabulary.
     pub fn new(tokenizer: &Arc<Tokenizer>, eos: TokenId) -> anyhow::Result<Self> {
         let vocabulary = tokenizer.vocabulary();
-        // A special token has a marker byte before its name, which no text has.
+        // A special token has a marker byte before its name, which no text contains.
         let bytes = |id: u32| match vocabulary.token_bytes(TokenId(id)) {
             Some(bytes) => bytes.to_vec(),
             None => {

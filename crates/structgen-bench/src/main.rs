@@ -1,4 +1,4 @@
-//! The `structgen-bench` command line: what structgen costs, alone and beside its peers, and how right it is.
+//! The `structgen-bench` command line: structgen's costs, alone and compared with its peers, and its accuracy.
 
 mod decode;
 mod extract;
@@ -33,11 +33,11 @@ struct Cli {
 enum Command {
     /// Compile the schemas of MaskBench files and time the masks of their instances, on one thread
     Masks(masks::Args),
-    /// Time the decoding loop beside a bare one, its strategies, and the cache, on one thread
+    /// Time the decoding loop against a bare one, its strategies, and the cache, on one thread
     Decode(decode::Args),
-    /// Measure how right a model's extractions are, on texts with their right documents
+    /// Measure the accuracy of a model's extractions, on texts with correct documents
     Extract(extract::Args),
-    /// Run MaskBench on structgen and llguidance, side by side, and print the ratios
+    /// Run MaskBench on structgen and llguidance, and print the ratios
     #[cfg(feature = "peers")]
     Peers(peers::Arguments),
 }
@@ -66,17 +66,17 @@ fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a line to standard error. Where nobody reads it, nobody misses it.
+/// Writes a line to standard error. Errors are ignored: nobody is reading.
 fn report(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// The text of a file.
+/// Reads a file as text.
 fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
-/// The folder in which the tables of vocabularies are kept, if the system has a place for that.
+/// Returns the folder of cached vocabulary tables, if the system has a cache folder.
 fn tables_folder() -> Option<PathBuf> {
     let search = ModelOptions::new().search();
     Some(search.cache_dir()?.join("tables"))

@@ -8,32 +8,33 @@ use structgen::{Device, Model, ModelOptions};
 
 use crate::tables_folder;
 
-/// Which model, and where it runs.
+/// Which model to use, and where to run it.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A model folder, as optimum or onnxruntime-genai writes it; without it, the embedded model
+    /// Model folder, as written by optimum or onnxruntime-genai [default: the embedded model]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// The variant of the folder's model file, such as quantized, int8, fp16 or q4
+    /// Variant of the folder's model file, such as quantized, int8, fp16 or q4
     #[arg(long, value_name = "NAME", requires = "model")]
     pub(crate) variant: Option<String>,
-    /// Where the model runs: cpu, cuda, or cuda:N; never replaced by another
+    /// Device to run the model on: cpu, cuda or cuda:N; if it is unavailable, the command fails
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// Threads of one run on the processor; one where nothing is said of them
+    /// Number of threads per run on the CPU [default: 1]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// The ONNX Runtime library's file, instead of looking for one
+    /// Path to the ONNX Runtime library, instead of searching for one
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
-    /// Keep at most this many megabytes of what the model has run, for prompts that begin alike; 0 keeps nothing
+    /// Cache at most this many megabytes of keys and values, for prompts with a common prefix; 0 disables the cache
     #[arg(long, value_name = "MB", default_value_t = 0)]
     prefix_cache: usize,
-    /// Compute the tables of the tokenizer's vocabulary, which are otherwise kept in the folder `tables` of structgen's cache folder
+    /// Recompute the tables of the tokenizer's vocabulary instead of caching them in the folder `tables` of structgen's
+    /// cache folder
     #[arg(long)]
     no_cache: bool,
-    /// Leave out the model's reader
+    /// Disable the model's reader
     #[arg(long)]
     no_reader: bool,
 }
@@ -74,7 +75,7 @@ impl ModelArgs {
         self.prefix_cache.saturating_mul(1_000_000)
     }
 
-    /// The model that is named, with options that were changed.
+    /// Opens the model, with modified options.
     pub(crate) fn open(&self, options: &ModelOptions) -> anyhow::Result<Model> {
         Ok(match &self.model {
             Some(folder) => Model::open(folder, options)

@@ -1,4 +1,5 @@
-//! Both notations of a grammar judge every sample as its folder says: the engines are timed on the same language.
+//! Both notations of a grammar judge every sample according to its folder, so that the engines are timed on the same
+//! language.
 
 #[path = "../../structgen-vocab/tests/support/mod.rs"]
 mod support;
@@ -12,7 +13,7 @@ use structgen_constraint::VocabularyTables;
 use structgen_maskbench::{Engine, FileResult, Instance, run_case};
 use structgen_vocab::Tokenizer;
 
-/// One case for each sample, so that each is judged and named.
+/// Runs one case per sample, so that each is judged and named.
 fn wrong<E: Engine>(
     engine: &mut E,
     name: &str,

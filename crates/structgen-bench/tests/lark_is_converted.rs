@@ -1,4 +1,4 @@
-//! Grammars in llguidance's dialect of Lark, converted, judge texts as llguidance does.
+//! Converted grammars in llguidance's dialect of Lark judge texts as llguidance does.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Engines {
     }
 }
 
-/// What an engine says against a text that should fit, if anything.
+/// Returns why an engine rejects a text that should match, if it does.
 fn judge<E: Engine>(
     engine: &mut E,
     source: &str,
@@ -159,7 +159,7 @@ fn both_engines_judge_alike() {
     let (mut wrong, mut fits, mut others) = (Vec::new(), 0, 0);
     for (lark, texts) in cases {
         let Ok(gbnf) = to_gbnf(lark, Notation::Lark, None) else {
-            // What we refuse, they refuse.
+            // What structgen refuses, llguidance refuses too.
             assert!(
                 judge(&mut theirs, lark, texts[0], &tokenizer).is_some(),
                 "{lark}"

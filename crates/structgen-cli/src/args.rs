@@ -25,49 +25,50 @@ use crate::models;
 use crate::output::{detail, note, warn};
 use crate::schema_hints::{self, warn_of};
 
-/// Which model, and where it runs.
+/// Which model to use, and where to run it.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A model folder, as optimum or onnxruntime-genai writes it, or the name of a registered model; without it, the embedded
-    /// model
+    /// Model folder, as written by optimum or onnxruntime-genai, or the name of a registered model [default: the
+    /// embedded model]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// The variant of the folder's model file, such as quantized, int8, fp16 or q4
+    /// Variant of the folder's model file, such as quantized, int8, fp16 or q4
     #[arg(long, value_name = "NAME", requires = "model")]
     pub(crate) variant: Option<String>,
-    /// Where the model runs: cpu, cuda, or cuda:N; never replaced by another
+    /// Device to run the model on: cpu, cuda or cuda:N; if it is unavailable, the command fails
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// Threads of one run on the processor
+    /// Number of threads per run on the CPU
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Run every token by itself: for models quantised while they run, whose texts otherwise depend on what runs beside them
+    /// Run each token on its own. For dynamically quantised models, whose output otherwise depends on what else is in
+    /// the batch
     #[arg(long, requires = "model")]
     single_tokens: bool,
-    /// Leave out the model's reader, which weighs what the text has: the decoder alone finds the values
+    /// Disable the model's reader, which scores what the text contains; the decoder finds the values alone
     #[arg(long)]
     no_reader: bool,
 }
 
-/// The parser of a flag whose value is a whole number from 0.
+/// Parses a flag's value as a whole number, 0 or more.
 pub(crate) fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse()
         .map_err(|_| "it must be a whole number, 0 or more")
 }
 
-/// The parser of a flag whose value is a whole number from 1.
+/// Parses a flag's value as a whole number, 1 or more.
 pub(crate) fn at_least_one<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse()
         .map_err(|_| "it must be a whole number, 1 or more")
 }
 
-/// A model, and the library and the tables that it is loaded with.
+/// A model, and where to find the ONNX Runtime library and the vocabulary's tables.
 #[derive(clap::Args, Debug)]
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// The ONNX Runtime library's file, instead of looking for one
+    /// Path to the ONNX Runtime library, instead of searching for one
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
     #[command(flatten)]
@@ -87,22 +88,22 @@ impl LoadArgs {
         self.load_with(self.options()?)
     }
 
-    /// Loads the model with options that were made from [`options`](LoadArgs::options).
+    /// Loads the model with options created by [`options`](LoadArgs::options).
     pub(crate) fn load_with(&self, options: ModelOptions) -> anyhow::Result<Model> {
         self.model.load(options, self.cache.tables_folder())
     }
 }
 
-/// How long a command may work.
+/// How long a command may run.
 #[derive(clap::Args, Debug)]
 pub(crate) struct TimeoutArgs {
-    /// The most seconds that compiling, checking or searching may take
+    /// Maximum seconds for compiling, checking or searching
     #[arg(long, value_name = "SECONDS", global = true, value_parser = parse_seconds)]
     timeout: Option<Duration>,
 }
 
 impl TimeoutArgs {
-    /// A token whose deadline begins now.
+    /// Returns a token whose deadline starts now.
     pub(crate) fn token(&self) -> Option<CancelToken> {
         self.timeout.map(CancelToken::with_timeout)
     }
@@ -113,21 +114,22 @@ fn parse_seconds(text: &str) -> anyhow::Result<Duration> {
     Ok(Duration::try_from_secs_f64(seconds)?)
 }
 
-/// Whether tables of vocabularies are kept.
+/// Whether vocabulary tables are cached.
 #[derive(clap::Args, Debug)]
 pub(crate) struct CacheArgs {
-    /// Compute the tables of the tokenizer's vocabulary, which are otherwise kept in the folder `tables` of structgen's cache folder
+    /// Recompute the tables of the tokenizer's vocabulary instead of caching them in the folder `tables` of structgen's
+    /// cache folder
     #[arg(long)]
     no_cache: bool,
 }
 
 impl CacheArgs {
-    /// The folder of the tables, if they are kept and the system has a place for that.
+    /// Returns the folder of the tables, if they are cached and the system has a cache folder.
     pub(crate) fn tables_folder(&self) -> Option<PathBuf> {
         tables_folder().filter(|_| !self.no_cache)
     }
 
-    /// The tables of a vocabulary, and where they came from.
+    /// Returns the tables of a vocabulary, and where they came from.
     pub(crate) fn tables(&self, vocabulary: &Arc<Vocabulary>) -> (VocabularyTables, &'static str) {
         let Some(folder) = self.tables_folder() else {
             return (VocabularyTables::new(vocabulary.clone()), "computed");
@@ -139,14 +141,14 @@ impl CacheArgs {
     }
 }
 
-/// The folder in which the tables of vocabularies are kept, if the system has a place for that.
+/// Returns the folder of cached vocabulary tables, if the system has a cache folder.
 pub(crate) fn tables_folder() -> Option<PathBuf> {
     let search = ModelOptions::new().search();
     Some(search.cache_dir()?.join("tables"))
 }
 
 impl ModelArgs {
-    /// The embedded model, on as many threads.
+    /// Returns the embedded model, with the same number of threads.
     pub(crate) fn embedded(&self) -> Self {
         Self {
             model: None,
@@ -158,7 +160,7 @@ impl ModelArgs {
         }
     }
 
-    /// Where the model runs: with the given number of threads where neither a device nor threads are asked for.
+    /// Returns the model options. `default` is the number of threads if neither a device nor threads were given.
     pub(crate) fn options(&self, default: Option<NonZeroUsize>) -> anyhow::Result<ModelOptions> {
         let mut options = ModelOptions::new();
         let threads = self.threads;
@@ -189,14 +191,14 @@ impl ModelArgs {
         Ok(options)
     }
 
-    /// Loads the model, with the folder in which the tables of its vocabulary are kept.
+    /// Loads the model, with the folder of cached vocabulary tables.
     pub(crate) fn load(
         &self,
         mut options: ModelOptions,
         tables: Option<PathBuf>,
     ) -> anyhow::Result<Model> {
         let started = Instant::now();
-        // The embedded model's vocabulary is small: its tables are computed in no time.
+        // The embedded model's vocabulary is small: computing its tables takes almost no time.
         if let (Some(_), Some(tables)) = (&self.model, tables) {
             options = options.with_tables_folder(tables);
         }
@@ -231,12 +233,12 @@ pub(crate) struct SchemaFile {
     name: String,
     pub(crate) text: String,
     pub(crate) at: Option<String>,
-    /// The schema, as prompts show it.
+    /// The schema, as shown in prompts.
     pub(crate) value: Value,
 }
 
 impl SchemaFile {
-    /// The schema as JSON, with numbers as they are written.
+    /// Returns the schema as JSON, with numbers as they were written.
     pub(crate) fn to_json(&self) -> anyhow::Result<String> {
         let Some(pointer) = &self.at else {
             return Ok(self.text.clone());
@@ -250,12 +252,13 @@ impl SchemaFile {
         Ok(serde_json::to_string(&document)?)
     }
 
-    /// The schema, compiled from its text: with numbers as they are written.
+    /// Compiles the schema from its text, with numbers as they were written.
     pub(crate) fn compile(&self, options: &SchemaOptions) -> anyhow::Result<Constraint> {
         compile_schema(&self.name, &self.text, self.at.as_deref(), options)
     }
 
-    /// An extractor with the options that suit the model; `compiled` is the schema's constraint with the given ones.
+    /// Returns an extractor with the options that suit the model; `compiled` is the schema's constraint under
+    /// `options`.
     pub(crate) fn extractor(
         &self,
         model: Model,
@@ -283,7 +286,7 @@ fn compile_schema(
 ) -> anyhow::Result<Constraint> {
     let constraint = match at {
         Some(pointer) => {
-            // Both forms of a pointer are common: with the sign of a fragment, and without.
+            // JSON Pointers are common both with and without the `#` of a URI fragment.
             let pointer = pointer.strip_prefix('#').unwrap_or(pointer);
             Constraint::json_schema_at(text, pointer, options)
         }
@@ -297,12 +300,12 @@ fn compile_schema(
         .with_context(|| format!("the schema {name} cannot be used"))
 }
 
-/// The time since then, for messages.
+/// Returns the time since `started`, for messages.
 pub(crate) fn milliseconds(started: Instant) -> String {
     format!("{:.1} ms", started.elapsed().as_secs_f64() * 1e3)
 }
 
-/// A schema file, and its schema compiled.
+/// Reads a schema file and compiles the schema.
 pub(crate) fn read_schema(
     path: &Path,
     at: Option<&str>,
@@ -335,7 +338,7 @@ pub(crate) fn read_schema(
     Ok((file, constraint))
 }
 
-/// Makes a document a schema that refers to the one at a pointer: what the document asserts itself is left out.
+/// Turns a document into a schema that refers to the one at a pointer, and drops the document's own assertions.
 fn refer_to(document: &mut Value, pointer: &str) {
     if let Some(root) = document.as_object_mut() {
         root.retain(|key, _| stays_beside(pointer, key));
@@ -343,13 +346,14 @@ fn refer_to(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Whether a member of a document stays beside a reference to the pointer: it leads there, or asserts nothing.
+/// Returns whether a member of a document is kept beside a reference to the pointer: it contains the target, or asserts
+/// nothing.
 fn stays_beside(pointer: &str, key: &str) -> bool {
     const ASSERTIONS: [&str; 6] = ["type", "properties", "required", "items", "enum", "const"];
     pointer.split('/').nth(1) == Some(key) || !ASSERTIONS.contains(&key)
 }
 
-/// A file's name, or a part of what is on the command line in its place.
+/// Returns a file's name, or an excerpt of inline text given in its place.
 fn shown(path: &Path) -> String {
     const LONGEST: usize = 60;
     let name = path.display().to_string();
@@ -359,20 +363,20 @@ fn shown(path: &Path) -> String {
     }
 }
 
-/// How a regular expression is read.
+/// How to read a regular expression.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Regular expression")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RegexArgs {
-    /// The syntax of the regular expression
+    /// Syntax of the regular expression
     #[arg(long, value_enum, default_value_t = DialectArg::Rust)]
     #[serde(rename = "dialect")]
     regex_dialect: DialectArg,
-    /// Let the regular expression match anywhere in the text, instead of the whole text
+    /// Let the regular expression match anywhere in the text, not just the whole text
     #[arg(long)]
     #[serde(rename = "search")]
     regex_search: bool,
-    /// Take & for intersection and ~ for complement in the regular expression
+    /// Treat & as intersection and ~ as complement in the regular expression
     #[arg(long)]
     #[serde(rename = "operators")]
     regex_operators: bool,
@@ -384,14 +388,14 @@ enum DialectArg {
     /// The Rust crate regex, with look-around
     #[default]
     Rust,
-    /// ECMA-262, as JSON Schema has it
+    /// ECMA-262, as in JSON Schema
     Ecma,
-    /// Python's module re
+    /// Python's re module
     Python,
 }
 
 impl RegexArgs {
-    /// The text that the pattern stands for.
+    /// Compiles the pattern.
     pub(crate) fn read(&self, pattern: &str) -> anyhow::Result<Constraint> {
         let dialect = match self.regex_dialect {
             DialectArg::Rust => Dialect::Rust,
@@ -407,22 +411,22 @@ impl RegexArgs {
     }
 }
 
-/// A grammar file, which may name others beside it.
+/// Reads a grammar file, which may import others from its folder.
 pub(crate) fn read_grammar(path: &Path) -> anyhow::Result<Constraint> {
     Ok(read_grammar_source(path)?.1)
 }
 
-/// The text of a grammar and how it is read.
+/// The text of a grammar, and how to read it.
 pub(crate) struct GrammarSource {
     pub(crate) text: String,
     pub(crate) options: GbnfOptions,
 }
 
-/// A grammar file with its text.
+/// Reads a grammar file; also returns its text.
 pub(crate) fn read_grammar_source(path: &Path) -> anyhow::Result<(GrammarSource, Constraint)> {
     let Document { name, text } = Document::read_grammar(path)
         .with_context(|| format!("the grammar {} cannot be used", shown(path)))?;
-    // A grammar that is in no file names those of the current folder.
+    // A grammar that is not in a file imports from the current folder.
     let beside = if path.is_file() { path } else { Path::new(".") };
     let options = GbnfOptions {
         files: Some(files_beside(beside)),
@@ -442,7 +446,8 @@ pub(crate) fn read_grammar_source(path: &Path) -> anyhow::Result<(GrammarSource,
     Ok((GrammarSource { text, options }, constraint))
 }
 
-/// Documents that references may name: all JSON and YAML files of a folder, as `http://localhost:1234/` and their path.
+/// Reads the documents that references may point to: all JSON and YAML files of a folder, as `http://localhost:1234/`
+/// and their path.
 pub(crate) fn read_documents(folder: &Path) -> anyhow::Result<Vec<(String, Value)>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

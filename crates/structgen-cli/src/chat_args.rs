@@ -10,18 +10,18 @@ use structgen::vocab::TokenId;
 
 use crate::input::{Document, TextArgs};
 
-/// What becomes of a prompt before the model sees it.
+/// How a prompt is prepared for the model.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Chat")]
 pub(crate) struct ChatArgs {
-    /// Put the prompt through the model's chat template, as the message of a user
+    /// Apply the model's chat template, with the prompt as a user message
     #[arg(long)]
     chat: bool,
-    /// A system message before the prompt
+    /// System message to put before the prompt
     #[arg(long, value_name = "TEXT", requires = "chat")]
     system: Option<String>,
-    /// A whole conversation instead of a prompt: a JSON object such as {"role": "user", "content": "Hi"} per line; `-` reads
-    /// standard input
+    /// Read a whole conversation instead of a prompt: one JSON object per line, such as {"role": "user", "content":
+    /// "Hi"}; `-` reads standard input
     #[arg(
         long,
         value_name = "FILE",
@@ -29,24 +29,25 @@ pub(crate) struct ChatArgs {
         conflicts_with_all = ["text", "file", "system"]
     )]
     messages: Option<PathBuf>,
-    /// Documents for the chat template: a JSON list of objects
+    /// Documents for the chat template: a JSON array of objects
     #[arg(long, value_name = "FILE", requires = "chat")]
     documents: Option<PathBuf>,
-    /// The chat template to use, where the model has several
+    /// Name of the chat template to use, if the model has several
     #[arg(long, value_name = "NAME", requires = "chat")]
     chat_template: Option<String>,
-    /// A variable of the chat template, such as enable_thinking=false; what is not JSON is text. May be repeated
+    /// Set a variable of the chat template, such as enable_thinking=false; a value that is not JSON is a string. May be
+    /// repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "chat")]
     chat_set: Vec<String>,
-    /// Let the model go on with the last message
+    /// Let the model continue the last message
     #[arg(long, requires = "messages")]
     continue_final_message: bool,
-    /// Leave out what begins the model's answer
+    /// Omit the tokens that start the model's answer
     #[arg(long, requires = "chat")]
     no_generation_prompt: bool,
 }
 
-/// A prompt that has been read and not yet encoded.
+/// A prompt that is not encoded yet.
 pub(crate) enum Prompt {
     Text(String),
     Chat(Vec<ChatMessage>, Box<ChatOptions>),
@@ -57,7 +58,7 @@ impl ChatArgs {
         self.chat
     }
 
-    /// The prompt, and the tools that a chat template is given.
+    /// Reads the prompt, and the tools to pass to a chat template.
     pub(crate) fn read(&self, text: &TextArgs, tools: Option<&Path>) -> anyhow::Result<Prompt> {
         if !self.chat {
             return Ok(Prompt::Text(text.read()?));
@@ -100,7 +101,7 @@ impl Prompt {
     }
 }
 
-/// A message per line.
+/// Reads one message per line.
 fn read_messages(path: &Path) -> anyhow::Result<Vec<ChatMessage>> {
     let Document { name, text } = Document::read(path)?;
     let mut messages = Vec::new();
@@ -123,7 +124,7 @@ fn read_list(path: &Path) -> anyhow::Result<Vec<Value>> {
     serde_json::from_str(&text).with_context(|| format!("{name} is not a list in JSON"))
 }
 
-/// The tools of a file, in the form of OpenAI's API, which templates expect.
+/// Reads a file of tools, in the form of OpenAI's API, which templates expect.
 fn read_tools(path: &Path) -> anyhow::Result<Vec<Value>> {
     let wrapped = |tool: Value| match tool.get("function") {
         Some(_) => tool,

@@ -1,4 +1,5 @@
-//! What a text has to match: a schema, a regular expression, a grammar or tools, for all commands about texts that exist.
+//! What a text has to match: a schema, a regular expression, a grammar or tools. Shared by all commands about existing
+//! texts.
 
 use std::path::PathBuf;
 
@@ -16,10 +17,10 @@ use crate::tool_args::{ToolArgs, read_structural_tag};
 #[derive(clap::Args, Debug)]
 #[command(group(clap::ArgGroup::new("against")))]
 pub(crate) struct ConstraintArgs {
-    /// A JSON Schema: a file with JSON or YAML, - for standard input, or the schema itself
+    /// JSON Schema: a JSON or YAML file, - for standard input, or the schema itself
     #[arg(long, value_name = "FILE", group = "against")]
     pub(crate) schema: Option<PathBuf>,
-    /// A regular expression
+    /// Regular expression
     #[arg(
         long,
         value_name = "PATTERN",
@@ -27,13 +28,14 @@ pub(crate) struct ConstraintArgs {
         allow_hyphen_values = true
     )]
     regex: Option<String>,
-    /// A grammar in GBNF: a file, - for standard input, or the grammar itself
+    /// GBNF grammar: a file, - for standard input, or the grammar itself
     #[arg(long, value_name = "FILE", group = "against")]
     grammar: Option<PathBuf>,
-    /// Tools that may be called: a JSON list of {"name", "description", "parameters"}, or as OpenAI's API takes them
+    /// Tools that may be called: a JSON array of {"name", "description", "parameters"}, or tools in the form of
+    /// OpenAI's API
     #[arg(long, value_name = "FILE", group = "against")]
     tools: Option<PathBuf>,
-    /// Text that is free in some places and fixed in others: a structural tag as XGrammar has them
+    /// Text that is free in some places and constrained in others: an XGrammar structural tag
     #[arg(long, value_name = "FILE", group = "against")]
     structural_tag: Option<PathBuf>,
     #[command(flatten)]
@@ -46,7 +48,7 @@ pub(crate) struct ConstraintArgs {
     pub(crate) timeout: TimeoutArgs,
 }
 
-/// A constraint, and what it was compiled from.
+/// A constraint, and its source.
 pub(crate) struct Given {
     pub(crate) constraint: Constraint,
     source: Source,
@@ -60,7 +62,7 @@ enum Source {
 }
 
 impl ConstraintArgs {
-    /// Whether a constraint was named.
+    /// Returns whether a constraint was given.
     pub(crate) fn is_given(&self) -> bool {
         self.schema.is_some()
             || self.regex.is_some()
@@ -69,7 +71,7 @@ impl ConstraintArgs {
             || self.structural_tag.is_some()
     }
 
-    /// How schemas are compiled: exactly, unless another profile was asked for.
+    /// Returns how to compile schemas: exactly, unless another profile was given.
     pub(crate) fn schema_options(&self) -> anyhow::Result<SchemaOptions> {
         if self.options.at.is_some() && self.schema.is_none() {
             bail!("--at is for --schema, and there is none");
@@ -77,7 +79,7 @@ impl ConstraintArgs {
         self.options.options(Some(Profile::Exact))
     }
 
-    /// Compiles the constraint, with a deadline that begins now.
+    /// Compiles the constraint, with a deadline that starts now.
     pub(crate) fn read(&self) -> anyhow::Result<Given> {
         let mut options = self.schema_options()?;
         let token = self.timeout.token();
@@ -109,17 +111,17 @@ impl ConstraintArgs {
 }
 
 impl Given {
-    /// What checks texts.
+    /// Returns a checker of texts.
     pub(crate) fn checker(&self) -> anyhow::Result<Checker> {
         Ok(Checker::cancellable(&self.constraint, self.token.clone())?)
     }
 
-    /// What explains texts.
+    /// Returns an explainer of texts.
     pub(crate) fn explainer(&self) -> anyhow::Result<Explainer> {
         self.explainer_of(self.checker()?)
     }
 
-    /// What explains the texts that the constraint's checker refuses.
+    /// Returns an explainer of the texts that `checker` rejects.
     pub(crate) fn explainer_of(&self, checker: Checker) -> anyhow::Result<Explainer> {
         let explainer = Explainer::new(&self.constraint, checker);
         Ok(match &self.source {

@@ -1,4 +1,4 @@
-//! How a command fails: one paragraph on standard error, and the exit code.
+//! How a command fails: a paragraph on standard error, and an exit code.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ use crate::remote::RemoteError;
 /// Done.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 
-/// The text does not fit, or the output was cut before it fitted.
+/// The text does not match, or the output was cut before it was complete.
 pub(crate) fn does_not_fit() -> ExitCode {
     ExitCode::from(1)
 }
@@ -25,14 +25,14 @@ pub(crate) fn bad_input() -> ExitCode {
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// An error that the user is told.
+    /// An error to report to the user.
     Told { error: anyhow::Error, code: u8 },
-    /// The reader of standard output has gone, as `head` does: nobody is left to be told anything.
+    /// The reader of standard output has gone, as `head` does: there is nobody left to report to.
     ReaderGone,
 }
 
 impl Failure {
-    /// An output that was cut before it was complete.
+    /// The error of an output that was cut before it was complete.
     pub(crate) fn incomplete(error: impl Into<anyhow::Error>) -> Self {
         Self::Told {
             error: error.into(),
@@ -40,7 +40,7 @@ impl Failure {
         }
     }
 
-    /// Whether a schema is the reason, because no value is valid under it.
+    /// Returns whether the reason is a schema under which no value is valid.
     pub(crate) fn is_unsatisfiable(&self) -> bool {
         let Self::Told { error, .. } = self else {
             return false;
@@ -74,7 +74,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// An error with its sources, each said once.
+/// Formats an error with its sources, each mentioned once.
 fn in_one_paragraph(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

@@ -1,10 +1,10 @@
-//! A line of a text, with a place in it marked.
+//! Excerpts: a line of a text, with a position marked.
 
-/// The characters that are shown before the place, and after it.
+/// Characters to show before and after the position.
 const BEFORE: usize = 40;
 const AFTER: usize = 30;
 
-/// The line and a caret under the column, both counted from one; columns are characters.
+/// Returns the line, and a caret under the column. Both are counted from one; columns are characters.
 pub(crate) fn excerpt(text: &[u8], line: usize, column: usize) -> String {
     let line = line_of(text, line);
     let line: Vec<char> = String::from_utf8_lossy(line)

@@ -1,10 +1,10 @@
-//! An explanation as people read it.
+//! Explanations in readable form.
 
 use structgen::explain::{Cause, Explanation, NextRule, NextToken, NextTokens, RuleAt};
 
 use crate::excerpt::excerpt;
 
-/// Where a text stops matching, with the place marked, and why.
+/// Formats where a text stops matching, with the position marked, and why.
 pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> String {
     let misfit = &explanation.misfit;
     let shown = excerpt(text, misfit.line, misfit.column);
@@ -23,7 +23,7 @@ pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> Str
     message
 }
 
-/// Why, in a sentence; none where there is nothing to add to the place.
+/// Returns the reason as a sentence, or `None` if the position says it all.
 fn cause(explanation: &Explanation) -> Option<String> {
     let value = value(explanation);
     Some(match &explanation.cause {
@@ -61,7 +61,7 @@ fn place(pointer: &str) -> String {
     }
 }
 
-/// Rules from the outermost to the innermost.
+/// Formats rules, from the outermost to the innermost.
 pub(crate) fn rules(rules: &[RuleAt]) -> String {
     let shown: Vec<String> = rules.iter().map(rule).collect();
     match &shown[..] {
@@ -77,14 +77,14 @@ fn rule(rule: &RuleAt) -> String {
     }
 }
 
-/// What each rule could go on with.
+/// Formats what each rule may continue with.
 pub(crate) fn next_rules(next: &[NextRule]) -> Vec<String> {
     next.iter()
         .map(|next| format!("{}: {}", rule(&next.rule), next.in_words()))
         .collect()
 }
 
-/// Tokens with their ids.
+/// Formats tokens with their ids.
 pub(crate) fn tokens(tokens: &NextTokens) -> String {
     let shown = |token: &NextToken| match token.is_special {
         true => format!("{} ({})", token.text, token.id.0),
@@ -99,7 +99,7 @@ pub(crate) fn tokens(tokens: &NextTokens) -> String {
     format!("{count} of {of}: {}{more}", listed.join(", "))
 }
 
-/// Lines of a name and what there is to say under it.
+/// Formats a name, with entries under it.
 pub(crate) fn lines(name: &str, entries: &[String]) -> String {
     let mut text = String::new();
     for (index, entry) in entries.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is printed of an extraction: its document, alone or with what is known of its fields.
+//! How an extraction is printed: the document alone, or with details of its fields.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -15,11 +15,11 @@ use crate::results::ResultArgs;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ExtractionArgs {
-    /// Report for each field where in the text its value is, in bytes and characters, and whether it could be nothing that is not
-    /// in the text
+    /// Report where in the text each field's value is, in bytes and characters, and whether the field was restricted to
+    /// values from the text
     #[arg(long, conflicts_with_all = ["events", "outputs"])]
     spans: bool,
-    /// Report for each field its N most probable other values, given what was written before it: a search by beams for each
+    /// Report each field's N most probable alternatives, given the output before it; this takes a beam search per field
     #[arg(
         long,
         value_name = "N",
@@ -27,10 +27,11 @@ pub(crate) struct ExtractionArgs {
         value_parser = at_least_one::<NonZeroUsize>
     )]
     alternatives: Option<NonZeroUsize>,
-    /// Ask the embedded model first, and the one of --model only for the fields of which it is not sure; all others stay
+    /// Extract with the embedded model first, and use that of --model only for the fields with low confidence; all
+    /// others are kept
     #[arg(long, requires = "model", conflicts_with_all = ["events", "outputs"], help_heading = "Model")]
     pub(crate) small_first: bool,
-    /// The confidence below which --small-first passes a field on
+    /// Confidence below which --small-first passes a field on
     #[arg(
         long,
         value_name = "P",
@@ -56,14 +57,14 @@ impl PassedOn {
         self.of += found.fields.len();
     }
 
-    /// Prints the share to standard error.
+    /// Prints the share of these fields to standard error.
     pub(crate) fn report(self) {
         let Self { fields, of } = self;
         note(&format!("{fields} of {of} fields are of the larger model"));
     }
 }
 
-/// What a server's `/v1/extract` replies.
+/// A server's reply to `/v1/extract`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Reply {
     json: String,
@@ -72,13 +73,13 @@ pub(crate) struct Reply {
     pub(crate) usage: Usage,
 }
 
-/// The tokens that a reply took.
+/// The number of tokens that a reply used.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Usage {
     pub(crate) completion_tokens: usize,
 }
 
-/// What is known of a field, as a server reports it.
+/// The details of a field, as reported by a server.
 #[derive(Debug, Deserialize)]
 struct ReportedField {
     pointer: String,
@@ -88,7 +89,7 @@ struct ReportedField {
     #[serde(default)]
     probability: Option<f64>,
     grounded: bool,
-    /// The start and the end of each span.
+    /// The start and end of each span.
     bytes: Vec<(usize, usize)>,
     characters: Vec<(usize, usize)>,
     #[serde(default)]
@@ -116,7 +117,7 @@ impl From<&Field> for ReportedField {
     }
 }
 
-/// A document with what is asked for beside it.
+/// A document with the requested details.
 #[derive(Serialize)]
 struct Line<'l> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,12 +134,12 @@ struct Line<'l> {
 }
 
 impl ExtractionArgs {
-    /// The number of other values of each field.
+    /// Returns the number of alternatives to report per field.
     pub(crate) fn alternatives(&self) -> usize {
         self.alternatives.map_or(0, NonZeroUsize::get)
     }
 
-    /// What only a single output has, by its flag.
+    /// Returns a flag that only works with a single output, if one is set.
     pub(crate) fn of_one_output(&self) -> Option<&'static str> {
         match (self.spans, self.alternatives, self.small_first) {
             (true, ..) => Some("--spans"),
@@ -152,7 +153,7 @@ impl ExtractionArgs {
         self.spans || self.alternatives.is_some() || self.results.confidence
     }
 
-    /// The document of a server's reply, as [`print`](Self::print) has it.
+    /// Formats the document of a server's reply, like [`print`](Self::print).
     pub(crate) fn print_reply(&self, reply: &Reply, id: Option<&Value>) -> anyhow::Result<String> {
         if id.is_none() && !self.lists_fields() {
             return Ok(reply.json.clone());
@@ -170,7 +171,7 @@ impl ExtractionArgs {
         Ok(serde_json::to_string(&line)?)
     }
 
-    /// The document as it is, or as a line of JSON where more is asked for, or it has an id.
+    /// Formats the document as it is, or as a line of JSON if details were requested or it has an id.
     pub(crate) fn print<T>(
         &self,
         found: &Extraction<T>,
@@ -181,7 +182,7 @@ impl ExtractionArgs {
         if id.is_none() && !lists_fields && !self.results.details {
             return Ok(found.json.clone());
         }
-        // The numbers are as they were written, and may be such that no type of this program holds.
+        // Numbers are kept as text, since they may exceed every numeric type of this program.
         let value = RawValue::from_string(found.json.replace(['\n', '\r'], " "))?;
         let outputs = found.outputs.iter();
         let line = Line {

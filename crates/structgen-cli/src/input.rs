@@ -11,28 +11,28 @@ use structgen::frontend::gbnf::GbnfFiles;
 use crate::output::warn;
 use crate::yaml;
 
-/// Texts and schemas beyond this size are refused: they would only exhaust memory.
+/// Larger texts and schemas are refused: they would only exhaust memory.
 const LARGEST: u64 = 1 << 30;
 
-/// A longer text is no name of a file.
+/// A longer argument is not a file name.
 const LONGEST_PATH: usize = 1_000;
 
-/// What some editors write at the beginning of UTF-8. It is no part of the text.
+/// Some editors write this at the start of UTF-8. It is not part of the text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A text: given, in a file, or on standard input.
+/// A text: an argument, a file, or standard input.
 #[derive(clap::Args, Debug)]
 pub(crate) struct TextArgs {
-    /// The text; `-` reads standard input
+    /// Text; `-` reads standard input
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
-    /// Read the text from a file; `-` is standard input
+    /// Read the text from a file; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     pub(crate) file: Option<PathBuf>,
 }
 
 impl TextArgs {
-    /// The bytes of the text, and a name for messages.
+    /// Reads the bytes of the text, and returns them with a name for messages.
     pub(crate) fn read_bytes(&self) -> anyhow::Result<(Vec<u8>, String)> {
         let dash = Path::new("-");
         match (&self.text, &self.file) {
@@ -53,13 +53,14 @@ impl TextArgs {
         }
     }
 
-    /// The text, which has to be UTF-8.
+    /// Reads the text, which must be UTF-8.
     pub(crate) fn read(&self) -> anyhow::Result<String> {
         let (bytes, name) = self.read_bytes()?;
         utf8(bytes, &name)
     }
 
-    /// Standard input or the file, line by line. A text on the command line makes no sense there: it names the file.
+    /// Opens standard input or the file, to read it line by line. The positional argument is the file's name here,
+    /// since a text as an argument makes no sense.
     pub(crate) fn open_lines(&self) -> anyhow::Result<Box<dyn BufRead + Send>> {
         let named = self.file.as_deref().or(self.text.as_deref().map(Path::new));
         let input: Box<dyn Read + Send> = match named {
@@ -77,14 +78,14 @@ impl TextArgs {
     }
 }
 
-/// A text that is named on the command line, and a name for it in messages.
+/// A text given as an argument or file, and its name for messages.
 pub(crate) struct Document {
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
 impl Document {
-    /// The text of a file, or of standard input for `-`.
+    /// Reads a file, or standard input for `-`.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let (bytes, name) = if path == Path::new("-") {
             standard_input()?
@@ -95,8 +96,8 @@ impl Document {
         Ok(Self { name, text })
     }
 
-    /// JSON, in a file, on standard input, or on the command line itself, where it begins with a brace or bracket. A
-    /// file with YAML, by its name, becomes JSON.
+    /// Reads JSON from a file, from standard input, or from the argument itself if that starts with a brace or bracket.
+    /// A file with the extension of YAML is converted to JSON.
     pub(crate) fn read_json(path: &Path) -> anyhow::Result<Self> {
         if let Some(text) = path.to_str().filter(|text| is_inline_json(text)) {
             let (name, text) = ("on the command line".to_owned(), text.to_owned());
@@ -107,7 +108,7 @@ impl Document {
         if text.is_empty() {
             bail!("{} is empty", document.name);
         }
-        // What comes without a name is YAML where it cannot be JSON.
+        // A text without a file name is YAML if it cannot be JSON.
         let begins_json =
             text.starts_with(['{', '[', '"']) || matches!(text.trim_end(), "true" | "false");
         if is_yaml(path) || (path == Path::new("-") && !begins_json) {
@@ -117,7 +118,7 @@ impl Document {
         Ok(document.named_by(path))
     }
 
-    /// A grammar, in a file, on standard input, or on the command line itself, where it has a rule.
+    /// Reads a grammar from a file, from standard input, or from the argument itself if that contains a rule.
     pub(crate) fn read_grammar(path: &Path) -> anyhow::Result<Self> {
         match path.to_str().filter(|text| text.contains("::=")) {
             Some(text) => Ok(Self {
@@ -128,7 +129,7 @@ impl Document {
         }
     }
 
-    /// With a name for messages that begin with what it is: `the schema on standard input`.
+    /// Prefixes the name for messages with what it is: `the schema on standard input`.
     fn named_by(mut self, path: &Path) -> Self {
         if path == Path::new("-") {
             self.name = "on standard input".to_owned();
@@ -137,17 +138,17 @@ impl Document {
     }
 }
 
-/// Whether an argument is JSON itself, and not a file with JSON.
+/// Returns whether an argument is JSON itself rather than a file name.
 pub(crate) fn is_inline_json(argument: &str) -> bool {
     argument.trim_start().starts_with(['{', '['])
 }
 
-/// Whether a file has YAML, by its name.
+/// Returns whether a file contains YAML, by its extension.
 pub(crate) fn is_yaml(path: &Path) -> bool {
     has_extension(path, &["yaml", "yml"])
 }
 
-/// Whether a file has JSON or YAML, by its name.
+/// Returns whether a file contains JSON or YAML, by its extension.
 pub(crate) fn is_json_or_yaml(path: &Path) -> bool {
     is_yaml(path) || has_extension(path, &["json"])
 }
@@ -159,7 +160,7 @@ fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     })
 }
 
-/// Standard input, which one of a command's inputs can be.
+/// Reads standard input, which only one of a command's inputs can use.
 fn standard_input() -> anyhow::Result<(Vec<u8>, String)> {
     take_standard_input()?;
     let bytes = read_limited(io::stdin(), "standard input")?;
@@ -174,7 +175,7 @@ fn take_standard_input() -> anyhow::Result<()> {
     }
 }
 
-/// The bytes of a file.
+/// Reads a file.
 pub(crate) fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
     read_limited(open(path)?, &path.display().to_string())
 }
@@ -188,12 +189,12 @@ fn open(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// The text of a file, which has to be UTF-8.
+/// Reads a file, which must be UTF-8.
 pub(crate) fn read_text_file(path: &Path) -> anyhow::Result<String> {
     utf8(read_file(path)?, &path.display().to_string())
 }
 
-/// The files that a grammar in this file may name: those of its folder, and of folders in that.
+/// Returns the files that a grammar in this file may import: those in its folder and below.
 pub(crate) fn files_beside(path: &Path) -> GbnfFiles {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
@@ -202,7 +203,7 @@ pub(crate) fn files_beside(path: &Path) -> GbnfFiles {
     let files = GbnfFiles::new(move |path| {
         let folder = folder.canonicalize()?;
         let file = folder.join(path).canonicalize()?;
-        // A link may lead anywhere.
+        // A symbolic link may point anywhere.
         if !file.starts_with(&folder) {
             return Err("it is outside of the grammar's folder".into());
         }
@@ -228,7 +229,7 @@ fn read_limited(from: impl Read, name: &str) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes as text, or where they stop being UTF-8.
+/// Decodes the bytes as UTF-8, or reports where they are invalid.
 pub(crate) fn utf8(bytes: Vec<u8>, name: &str) -> anyhow::Result<String> {
     if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
         bail!(

@@ -1,6 +1,6 @@
-//! Ctrl-C while a model runs: what is complete is kept.
+//! Ctrl-C while a model runs: complete outputs are kept.
 //!
-//! Until a model is loaded nothing is under way that could be kept, and Ctrl-C ends the process as the system does it.
+//! Until a model is loaded there is nothing to keep, and Ctrl-C ends the process by the system's default.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,37 +9,38 @@ use std::sync::{Mutex, Once, PoisonError};
 use structgen::Model;
 use structgen::decode::engine::StopHandle;
 
-/// What shells report of a program that Ctrl-C ended: 128 and the number of the signal.
+/// The exit code that shells report for a program ended by Ctrl-C: 128 plus the signal's number.
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static HAPPENED: AtomicBool = AtomicBool::new(false);
 static MODELS: Mutex<Vec<StopHandle>> = Mutex::new(Vec::new());
 
-/// Lets Ctrl-C end what the model runs, and the command print what is complete. A second one ends the process at once.
+/// Makes Ctrl-C end what the model runs, after which the command prints what is complete. A second Ctrl-C ends the
+/// process at once.
 pub(crate) fn watch(model: &Model) {
     static HANDLER: Once = Once::new();
     let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
     models.push(model.engine().stop_handle());
-    // Where a handler cannot be set, the process ends as before.
+    // If no handler can be set, Ctrl-C keeps ending the process.
     HANDLER.call_once(|| drop(ctrlc::set_handler(interrupt)));
 }
 
-/// Lets Ctrl-C end the process, for a command that waits for a server: what was written is whole lines, and the file of
-/// `--output` stays as it was.
+/// Makes Ctrl-C end the process, for a command that waits for a server: the output so far is whole lines, and the file
+/// of `--output` is unchanged.
 pub(crate) fn end_at_once() {
-    // Where a handler cannot be set, the system ends the process.
+    // If no handler can be set, the system's default ends the process.
     let _ = ctrlc::set_handler(|| {
         crate::output::discard();
         exit();
     });
 }
 
-/// Whether there was a Ctrl-C.
+/// Returns whether Ctrl-C was pressed.
 pub(crate) fn happened() -> bool {
     HAPPENED.load(Ordering::Relaxed)
 }
 
-/// The outcome of a command that was interrupted.
+/// Returns the outcome of a command that was interrupted.
 pub(crate) fn outcome() -> ExitCode {
     crate::output::tell("interrupted");
     ExitCode::from(EXIT_CODE)

@@ -1,8 +1,8 @@
 //! The `structgen` command line.
 //!
-//! One file per command in `commands/`; what they share is beside it. Exit codes: 0 done, 1 the text does not match, 2 bad
-//! input or usage, 130 interrupted. Standard output, or the file of `--output`, has results only, standard error everything
-//! else.
+//! One file per command in `commands/`; shared code is beside it. Exit codes: 0 done, 1 the text does not match, 2 bad
+//! input or usage, 130 interrupted. Standard output, or the file of `--output`, contains only results; all else goes to
+//! standard error.
 
 mod args;
 mod chat_args;
@@ -50,52 +50,54 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show several texts, schemas, and the JSON extracted by the embedded model.
+    /// Show several texts, schemas, and the JSON that the embedded model extracts.
     Demo(commands::demo::Args),
-    /// Extract JSON that fits a schema from a text.
+    /// Extract JSON that matches a schema from a text.
     Extract(Box<commands::extract::Args>),
-    /// Generate text after a prompt, free or under a constraint.
+    /// Generate text after a prompt, free or constrained.
     Generate(Box<commands::generate::Args>),
-    /// Report how probable each of some texts is after a prompt.
+    /// Report how probable each of several texts is after a prompt.
     Choose(commands::choose::Args),
-    /// Compile a schema and report what became of each keyword.
+    /// Compile a schema and report how each keyword was compiled.
     Compile(commands::compile::Args),
-    /// Check whether a text fits a schema, a regular expression or a grammar.
+    /// Check whether a text matches a schema, a regular expression or a grammar.
     Check(commands::check::Args),
-    /// Explain why a text does not fit, or a token after a text: pointers, rules, what was expected, the nearest text that fits.
+    /// Explain why a text, or a token after it, does not match: pointers, rules, what was expected, and the nearest
+    /// text that matches.
     Explain(Box<commands::explain::Args>),
-    /// Show what may come after the beginning of a text: keys, rules and tokens.
+    /// Show what is allowed after the beginning of a text: keys, rules and tokens.
     Mask(Box<commands::mask::Args>),
-    /// Work something out of a grammar, a schema or a regular expression: texts, counts, comparisons, intersections, GBNF.
+    /// Analyse or convert a grammar, a schema or a regular expression: sample, count, compare, intersect, write GBNF.
     Grammar(commands::grammar::Args),
-    /// Serve models over HTTP, as OpenAI's API does.
+    /// Serve models over HTTP, compatible with OpenAI's API.
     #[cfg(feature = "serve")]
     Serve(Box<commands::serve::Args>),
-    /// Query tables with SQL whose functions run a model. The commands over tables are the program structgen-tables.
+    /// Query tables with SQL functions that run a model. The commands over tables need the program structgen-tables.
     Sql(commands::tables::SqlArgs),
-    /// Run the scheduler or an executor of a cluster for sql --cluster. It is part of structgen-tables, where that is built with it.
+    /// Run the scheduler or an executor of a cluster, for sql --cluster. Part of structgen-tables, if it is built with
+    /// this feature.
     Cluster(commands::tables::ClusterArgs),
     /// Manage the ONNX Runtime library.
     Runtime(commands::runtime::Args),
-    /// Name models on this machine, and show what one has and takes.
+    /// Manage the models on this machine, and show their contents and memory needs.
     Model(commands::model::Args),
     /// Check the runtime library, its devices, and a model.
     Doctor(commands::doctor::Args),
-    /// Look at decoding: temperatures, one step, samplers, diversity, repetition, the cache, strategies.
+    /// Inspect decoding: temperatures, single steps, samplers, diversity, repetition, the cache, strategies.
     Lab(commands::lab::Args),
-    /// Play with decoding in the terminal: step by step, with sliders, forwards and back.
+    /// Play with decoding in the terminal: step by step, with sliders, forwards and backwards.
     #[cfg(feature = "play")]
     Play(Box<commands::play::Args>),
-    /// List what --set and --params take, or explain one parameter.
+    /// List what --set and --params accept, or explain one parameter.
     Params(commands::params::Args),
-    /// Print what completes this program's commands and flags in a shell.
+    /// Print a shell completion script.
     Completions(commands::completions::Args),
     /// Print the manual page of this program, or of a command, in roff.
     Man(commands::man::Args),
 }
 
-/// The parser of the command line. A value may begin with a minus sign where that makes a number: what is wrong with
-/// the number is then told by who reads it.
+/// Builds the command line's parser. A value may start with a minus sign if that makes it a number, so that whoever
+/// reads the number reports what is wrong with it.
 fn command_line() -> clap::Command {
     fn with_negative_numbers(command: clap::Command) -> clap::Command {
         let command = command.mut_args(|arg| match arg.get_action().takes_values() {
@@ -164,5 +166,5 @@ fn run(command: Command) -> Outcome {
     }
 }
 
-/// What a command comes to.
+/// The outcome of a command.
 type Outcome = Result<ExitCode, Failure>;

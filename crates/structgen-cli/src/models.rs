@@ -8,7 +8,7 @@ use structgen_registry::{RegisteredModel, Registry};
 
 use crate::output::detail;
 
-/// The registry: in `STRUCTGEN_HOME`, or in the user's data folder.
+/// Opens the registry, in `STRUCTGEN_HOME` or the user's data folder.
 pub(crate) fn registry() -> anyhow::Result<Registry> {
     let folder = data_folder().ok_or_else(|| {
         anyhow!("there is no folder for the list of models: set STRUCTGEN_HOME or HOME")
@@ -16,7 +16,7 @@ pub(crate) fn registry() -> anyhow::Result<Registry> {
     Ok(Registry::in_folder(folder))
 }
 
-/// The folder of the list of models.
+/// Returns the folder of the list of models.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let path = |name: &str| {
         let value = env::var_os(name).filter(|value| !value.is_empty());
@@ -33,25 +33,25 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
     })
 }
 
-/// The folder that is meant: itself where it is there, else that of the registered model of this name.
+/// Returns the folder itself if it exists, else that of the registered model of this name.
 pub(crate) fn find(named: &Path) -> anyhow::Result<PathBuf> {
     let registered = registered(named)?;
     Ok(registered.map_or_else(|| named.to_owned(), |(_, model)| model.folder))
 }
 
-/// As [`find`]; a registered model counts as asked for.
+/// Like [`find`], but counts a registered model as requested.
 pub(crate) fn resolve(named: &Path) -> anyhow::Result<PathBuf> {
     let Some((registry, model)) = registered(named)? else {
         return Ok(named.to_owned());
     };
-    // That it was asked for is worth counting, but no reason to fail where the list cannot be written.
+    // The count is no reason to fail if the list cannot be written.
     if let Err(error) = registry.count_use(&model.name) {
         detail(&error.to_string());
     }
     Ok(model.folder)
 }
 
-/// The registered model of this name, where there is no file or folder of it.
+/// Returns the registered model of this name, unless it is an existing file or folder.
 fn registered(named: &Path) -> anyhow::Result<Option<(Registry, RegisteredModel)>> {
     let name = named.to_str().filter(|name| !name.contains(['/', '\\']));
     let Some(name) = name.filter(|_| !named.exists()) else {
@@ -64,7 +64,7 @@ fn registered(named: &Path) -> anyhow::Result<Option<(Registry, RegisteredModel)
     Ok(found.map(|model| (registry, model)))
 }
 
-/// The size of all files of a folder, those of the folders in it included.
+/// Returns the total size of a folder's files, including subfolders.
 pub(crate) fn folder_bytes(folder: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0_u64;
     let mut folders = vec![folder.to_owned()];
@@ -73,7 +73,7 @@ pub(crate) fn folder_bytes(folder: &Path) -> anyhow::Result<u64> {
             .with_context(|| format!("the folder {} cannot be read", dir.display()))?;
         for entry in entries {
             let path = entry?.path();
-            // Links lead to files of a cache of downloads, and must not lead around in circles.
+            // Links may point to files in a download cache, but must not lead around in circles.
             let metadata = path.metadata()?;
             if metadata.is_file() {
                 bytes = bytes.saturating_add(metadata.len());

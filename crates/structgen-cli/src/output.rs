@@ -1,7 +1,6 @@
 //! Where results and messages go: standard output or a file, and standard error.
 //!
-//! What the flags of every command decide is decided once, before the command runs: it is about the process's own
-//! streams.
+//! The flags are applied once, before the command runs, since they concern the process's own streams.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -11,20 +10,20 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use anyhow::Context;
 use tempfile::NamedTempFile;
 
-/// What every command takes about its output.
+/// The output options of every command.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Write the results into a file instead of standard output; a command that fails leaves the file as it was
+    /// Write results to a file instead of standard output; if the command fails, the file is unchanged
     #[arg(short, long, value_name = "FILE", global = true)]
     output: Option<PathBuf>,
-    /// Print no warnings and notes to standard error, only errors
+    /// Print only errors to standard error, no warnings or notes
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print more to standard error: what was read, and what took how long
+    /// Print more to standard error: what was read, and how long each part took
     #[arg(short, long, global = true)]
     verbose: bool,
-    /// When to colour messages; auto is on a terminal, unless NO_COLOR is set
+    /// When to colour messages; auto means on a terminal, unless NO_COLOR is set
     #[arg(
         long,
         value_name = "WHEN",
@@ -44,7 +43,7 @@ pub(crate) enum ColorArg {
 }
 
 impl ColorArg {
-    /// The choice for the messages of the command line's parser, which come before the arguments are known.
+    /// Returns the choice for messages of the command line's parser, which come before the arguments are known.
     pub(crate) fn of_arguments() -> clap::ColorChoice {
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
@@ -86,12 +85,12 @@ struct Streams {
 /// Where results go.
 enum Results {
     StandardOutput,
-    /// A file that takes the place of another one when the command is done.
+    /// A temporary file that replaces another one when the command is done.
     Staged {
         file: BufWriter<NamedTempFile>,
         path: PathBuf,
     },
-    /// What cannot be replaced, such as a pipe.
+    /// A file that cannot be replaced, such as a pipe.
     Direct(BufWriter<std::fs::File>),
 }
 
@@ -111,7 +110,7 @@ impl OutputArgs {
     /// Opens the streams.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn open(&self) -> anyhow::Result<()> {
         let results = match &self.output {
             Some(path) if path != Path::new("-") => Results::into_file(path)
@@ -147,7 +146,7 @@ impl Results {
             let file = OpenOptions::new().write(true).open(path)?;
             return Ok(Self::Direct(BufWriter::new(file)));
         }
-        // A link stays one: what it leads to is replaced.
+        // Keep a symbolic link, and replace what it points to.
         let path = if existing.is_some() {
             path.canonicalize()?
         } else {
@@ -166,7 +165,7 @@ impl Results {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // As any new file, or as the one that it replaces; the process's mask applies to the former.
+            // The mode of any new file, subject to the umask, or that of the file it replaces.
             let new = std::fs::Permissions::from_mode(0o666);
             builder.permissions(new);
         }
@@ -188,7 +187,7 @@ impl Write for Results {
         }
     }
 
-    /// Standard output and pipes have readers who wait; a file has none before it is complete.
+    /// Flushes standard output and pipes, which have waiting readers; a file has none until it is complete.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::StandardOutput => io::stdout().flush(),
@@ -198,10 +197,10 @@ impl Write for Results {
     }
 }
 
-/// Puts the file of `--output` into its place, once the command has done its work.
+/// Moves the file of `--output` into place, once the command has succeeded.
 ///
 /// # Errors
-/// When it cannot be written; the file is then as it was before.
+/// If it cannot be written; the previous file is then unchanged.
 pub(crate) fn commit() -> anyhow::Result<()> {
     let mut results = results();
     let Results::Staged { file, path } = std::mem::replace(&mut *results, Results::StandardOutput)
@@ -217,7 +216,7 @@ pub(crate) fn commit() -> anyhow::Result<()> {
     persist().with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Removes what was written of the file of `--output`.
+/// Removes the unfinished file of `--output`.
 pub(crate) fn discard() {
     *results() = Results::StandardOutput;
 }
@@ -227,14 +226,14 @@ fn results() -> std::sync::MutexGuard<'static, Results> {
     results.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes text to where results go, and flushes it.
+/// Writes text to the results, and flushes it.
 pub(crate) fn write(text: &str) -> io::Result<()> {
     let mut out = results();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Writes a line to where results go.
+/// Writes a line to the results.
 pub(crate) fn write_line(line: &str) -> io::Result<()> {
     let mut out = results();
     out.write_all(line.as_bytes())?;
@@ -242,17 +241,17 @@ pub(crate) fn write_line(line: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a line to standard error. Where nobody reads it, nobody misses it.
+/// Writes a line to standard error. Errors are ignored: nobody is reading.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Prints why a command fails.
+/// Prints why the command failed.
 pub(crate) fn error(text: &str) {
     tell(&format!("{} {text}", streams().message_paint.red("error:")));
 }
 
-/// Prints what is most likely a mistake, and does not stop the command.
+/// Prints a probable mistake, which does not stop the command.
 pub(crate) fn warn(text: &str) {
     if !streams().is_quiet {
         let label = streams().message_paint.yellow("warning:");
@@ -260,38 +259,38 @@ pub(crate) fn warn(text: &str) {
     }
 }
 
-/// Prints what is good to know.
+/// Prints a note that is good to know.
 pub(crate) fn note(text: &str) {
     if !streams().is_quiet {
         tell(text);
     }
 }
 
-/// Prints what only `--verbose` shows.
+/// Prints a message that only `--verbose` shows.
 pub(crate) fn detail(text: &str) {
     if streams().is_verbose {
         tell(&streams().message_paint.dim(text));
     }
 }
 
-/// The colours of results.
+/// Returns the colours for results.
 pub(crate) fn paint() -> Paint {
     streams().paint
 }
 
-/// Whether something is drawn on standard error while a command runs.
+/// Returns whether to show progress on standard error while a command runs.
 pub(crate) fn shows_progress() -> bool {
     !streams().is_quiet && io::stderr().is_terminal()
 }
 
-/// Colours, where they are shown.
+/// Colours, if they are enabled.
 #[derive(Clone, Copy)]
 pub(crate) struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// Whether there are any.
+    /// Returns whether colours are enabled.
     #[cfg(feature = "play")]
     pub(crate) fn is_on(self) -> bool {
         self.on

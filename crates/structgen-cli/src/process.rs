@@ -1,6 +1,6 @@
-//! What the system says of this process.
+//! What the system reports about this process.
 
-/// What the system says that this process has in memory.
+/// Describes this process's memory use, if the system reports it.
 pub(crate) fn memory() -> String {
     match (resident(), bytes("VmHWM:")) {
         (Some(now), Some(peak)) => {
@@ -14,7 +14,7 @@ pub(crate) fn memory() -> String {
     }
 }
 
-/// The bytes that this process has in memory, where the system says it.
+/// Returns the number of bytes that this process has in memory, if the system reports it.
 pub(crate) fn resident() -> Option<u64> {
     bytes("VmRSS:")
 }

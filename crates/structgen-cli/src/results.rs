@@ -1,4 +1,4 @@
-//! What is printed of an output beside its text.
+//! What is printed about an output besides its text.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -19,14 +19,16 @@ use crate::output::{tell, write_line};
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultArgs {
-    /// Print what becomes of the output's parts while it comes, as JSON, an event a line: JSON values or captures that have started,
-    /// more of their text, and done, or text; the last line is {"event": "end"} with what else is asked for
+    /// Print the events of the output as it is generated, one JSON object per line: a JSON value or capture has
+    /// started, more of its text, and its end, or plain text; the last line is {"event": "end"} with the other details
+    /// requested
     #[arg(long)]
     pub(crate) events: bool,
-    /// Report for each value of a JSON output how sure the model was of it
+    /// Report the model's confidence in each value of a JSON output
     #[arg(long)]
     pub(crate) confidence: bool,
-    /// Report the tokens with their log probabilities and times, with as many alternatives of each as --set alternatives=N asks for, and as many refused tokens as --set refused=N does
+    /// Report the tokens with their log probabilities and times, plus the alternatives and refused tokens requested by
+    /// --set alternatives=N and --set refused=N
     #[arg(long)]
     pub(crate) details: bool,
     /// Print JSON over several lines, indented by two spaces
@@ -35,12 +37,12 @@ pub(crate) struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// Whether an output is printed as a JSON object once it is complete.
+    /// Returns whether an output is printed as a JSON object once it is complete.
     pub(crate) fn is_whole(&self) -> bool {
         !self.events && (self.confidence || self.details)
     }
 
-    /// JSON as it is printed: as it is, or over several lines.
+    /// Returns JSON as it is to be printed: unchanged, or over several lines.
     pub(crate) fn shown(&self, json: &str) -> String {
         let whitespace = Whitespace::Indented {
             indent: Indent::Spaces(2),
@@ -51,13 +53,13 @@ impl ResultArgs {
         }
     }
 
-    /// Asks for what will be printed.
+    /// Requests what will be printed.
     pub(crate) fn ask(&self, options: &mut GenerateOptions) {
         options.log_probs |= self.confidence || self.details;
         options.token_times |= self.details;
     }
 
-    /// Whether what is asked for can be known of outputs under this constraint.
+    /// Checks that the requested details are available for outputs under this constraint.
     pub(crate) fn check(
         &self,
         constraint: Option<&Constraint>,
@@ -73,7 +75,7 @@ impl ResultArgs {
         Ok(())
     }
 
-    /// Prints the events of a request's first output as they come, and a last line once it is complete.
+    /// Prints the events of a request's first output as they arrive, and a last line once it is complete.
     pub(crate) fn print_events(&self, model: &Model, request: Request) -> Result<Outputs, Failure> {
         let mut written = Ok(());
         let outputs = model.stream(request, |event| {
@@ -95,7 +97,7 @@ impl ResultArgs {
         Ok(outputs)
     }
 
-    /// An output as a JSON object: its text, what is asked for beside it, and what its strategy knows of it.
+    /// Returns an output as a JSON object: its text, the requested details, and those of its strategy.
     pub(crate) fn object(
         &self,
         output: &Output,
@@ -118,14 +120,14 @@ impl ResultArgs {
         Ok(object)
     }
 
-    /// What is known of an output's tokens.
+    /// Returns the details of an output's tokens.
     pub(crate) fn details(&self, output: &Generation, model: &Model) -> Value {
         let mut object = tokens(output, model.tokenizer().vocabulary());
         object.shift_insert(0, "text".to_owned(), output.text.as_str().into());
         object.into()
     }
 
-    /// What is asked for beside the text.
+    /// Returns the requested details.
     fn describe(
         &self,
         output: &Generation,
@@ -143,7 +145,7 @@ impl ResultArgs {
     }
 }
 
-/// Prints what a request took to standard error.
+/// Prints a request's token counts and time to standard error.
 pub(crate) fn report_stats(outputs: &[Output], report: &Report) {
     for Output { generation, .. } in outputs {
         let seconds = generation.stats.total_time.as_secs_f64();
@@ -170,7 +172,7 @@ pub(crate) fn report_stats(outputs: &[Output], report: &Report) {
     }
 }
 
-/// How an output ended, its tokens, and what they took.
+/// Returns how an output ended, its tokens, and the time they took.
 fn tokens(output: &Generation, vocabulary: &Vocabulary) -> Map<String, Value> {
     let tokens = output.tokens.iter().chain(&output.end);
     let tokens = tokens.map(|token| describe_token(token, vocabulary));
@@ -216,7 +218,7 @@ fn describe_log_probs(log_probs: TokenLogProbs) -> Value {
     json!({"model": log_probs.model, "allowed": log_probs.allowed})
 }
 
-/// A token's bytes, or what a special one is called.
+/// Returns a token's bytes as text, or the name of a special token.
 fn text(token: TokenId, vocabulary: &Vocabulary) -> String {
     match vocabulary.token_bytes(token) {
         Some(bytes) if !bytes.is_empty() => String::from_utf8_lossy(bytes).into_owned(),

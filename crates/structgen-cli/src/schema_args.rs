@@ -1,4 +1,4 @@
-//! Options of schemas: every one of the library's, for all commands that take a schema.
+//! Schema options: all of the library's, for every command that accepts a schema.
 
 use std::path::PathBuf;
 
@@ -10,51 +10,51 @@ use structgen::{FormatMode, KeyOrder, Profile, SchemaOptions, Source};
 
 use crate::args::{read_documents, whole};
 
-/// How a schema is compiled. What is given here counts more than an `x-structgen` object in the schema.
+/// How to compile a schema. These flags override an `x-structgen` object in the schema.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Schema")]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SchemaArgs {
-    /// What the schema is for: every text that a validator takes, what a model should write, or what deserialises into the Rust
-    /// type behind the schema
+    /// Purpose of the schema: accept every text that a validator accepts, what a model should write, or what
+    /// deserialises into the Rust type that the schema was generated from
     #[arg(long, value_enum)]
     profile: Option<ProfileArg>,
-    /// Take the schema at this JSON Pointer of the file, such as /components/schemas/Order of an OpenAPI 3.1 description
+    /// Use the schema at this JSON Pointer of the file, such as /components/schemas/Order of an OpenAPI 3.1 description
     #[arg(long, value_name = "POINTER")]
     pub(crate) at: Option<String>,
-    /// In which order keys come; without it, the profile's
+    /// Order of keys [default: the profile's]
     #[arg(long, value_enum)]
     order: Option<OrderArg>,
-    /// What stands between tokens of JSON: compact, spaced (at most one space behind a comma or colon), one-space (always
-    /// one), indent:N or indent:tab (a line for each member and item), or bounded:N (up to N characters of whitespace anywhere)
+    /// Whitespace between JSON tokens: compact, spaced (at most one space after a comma or colon), one-space (exactly
+    /// one), indent:N or indent:tab (a line per member and item), or bounded:N (up to N whitespace characters anywhere)
     #[arg(long, value_name = "FORM", value_parser = checked(parse_whitespace))]
     whitespace: Option<String>,
-    /// Where strings and numbers come from. Texts are bound by `extract` alone, which has flags of its own for it.
+    /// Where strings and numbers come from. Only `extract` grounds values in texts, with flags of its own.
     #[arg(skip)]
     pub(crate) source: Option<SourceArg>,
     /// Which escapes strings may use
     #[arg(long, value_enum)]
     escapes: Option<EscapesArg>,
-    /// Whether formats are enforced; without it, they are
+    /// Whether to enforce formats [default: assert]
     #[arg(long, value_enum)]
     formats: Option<FormatsArg>,
-    /// Drop assertions that are not supported, instead of refusing the schema; the compile report says which
+    /// Drop unsupported assertions instead of refusing the schema; the compile report lists them
     #[arg(long)]
     lenient: bool,
-    /// Refuse a schema with probable mistakes, such as a misspelt keyword, which are otherwise warnings
+    /// Refuse a schema with probable mistakes, such as a misspelt keyword; by default these are warnings
     #[arg(long = "strict-schema")]
     #[serde(rename = "strict")]
     pub(crate) strict: bool,
-    /// The draft of a schema without $schema, such as 7 or 2020-12
+    /// Draft of a schema without $schema, such as 7 or 2020-12
     #[arg(long, value_name = "DRAFT", value_parser = checked(parse_draft))]
     draft: Option<String>,
-    /// A folder of documents that references may name by their $id, or as http://localhost:1234/ and their path
+    /// Folder of documents that references may point to, by their $id, or as http://localhost:1234/ and their path
     #[arg(long, value_name = "DIR")]
     documents: Option<PathBuf>,
-    /// The most steps of a compilation
+    /// Maximum number of steps of a compilation
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     max_steps: Option<u64>,
-    /// The most JSON values in a schema and its documents
+    /// Maximum number of JSON values in a schema and its documents
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     max_values: Option<u64>,
 }
@@ -72,7 +72,7 @@ enum ProfileArg {
 enum OrderArg {
     /// As the schema declares them
     Declared,
-    /// As declared, but required ones before the others
+    /// As declared, but required ones first
     RequiredFirst,
     /// Every permutation
     Any,
@@ -81,18 +81,18 @@ enum OrderArg {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SourceArg {
-    /// The model writes what it likes
+    /// The model writes them freely
     Model,
-    /// They are in the input
+    /// They come from the input
     Input,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum EscapesArg {
-    /// Every escape wherever it may stand
+    /// Every escape, wherever JSON allows it
     Any,
-    /// Only what has to be escaped
+    /// Only the escapes that are necessary
     Needed,
 }
 
@@ -101,17 +101,17 @@ enum EscapesArg {
 enum FormatsArg {
     /// Formats are enforced
     Assert,
-    /// Formats say nothing
+    /// Formats are annotations only
     Annotate,
 }
 
 impl SchemaArgs {
-    /// Whether strings and numbers have to come from the text, where that was said.
+    /// Returns whether strings and numbers have to come from the text, if specified.
     pub(crate) fn is_grounded(&self) -> Option<bool> {
         self.source.map(|source| source == SourceArg::Input)
     }
 
-    /// The options, with a profile of the command's where none is given.
+    /// Returns the options, with the command's default profile if none is given.
     pub(crate) fn options(&self, profile: Option<Profile>) -> anyhow::Result<SchemaOptions> {
         let mut options = SchemaOptions::new();
         let given = self.profile.map(|profile| match profile {
@@ -166,14 +166,14 @@ impl SchemaArgs {
     }
 }
 
-/// The flags about a schema of commands that take the others by `--set`.
+/// The schema flags of commands that accept all others through `--set`.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Schema")]
 pub(crate) struct ShortSchemaArgs {
-    /// Take the schema at this JSON Pointer of the file, as --set schema.at does
+    /// Use the schema at this JSON Pointer of the file, like --set schema.at
     #[arg(long, value_name = "POINTER")]
     at: Option<String>,
-    /// Refuse a schema with probable mistakes, such as a misspelt keyword, which are otherwise warnings
+    /// Refuse a schema with probable mistakes, such as a misspelt keyword; by default these are warnings
     #[arg(long)]
     strict_schema: bool,
 }
@@ -187,7 +187,7 @@ impl ShortSchemaArgs {
     }
 }
 
-/// A parser of a flag that keeps the text, which the same parser reads later.
+/// Returns a flag's parser that checks the value but keeps its text, which the same parser reads later.
 fn checked<T>(
     parse: impl Fn(&str) -> anyhow::Result<T> + Clone,
 ) -> impl Fn(&str) -> anyhow::Result<String> + Clone {
@@ -218,7 +218,7 @@ fn parse_whitespace(text: &str) -> anyhow::Result<Whitespace> {
     }
 }
 
-/// A draft by any of the names that it goes by.
+/// Parses a draft by any of its names.
 pub(crate) fn parse_draft(name: &str) -> anyhow::Result<Draft> {
     let name = name.to_ascii_lowercase();
     let short = name

@@ -1,4 +1,4 @@
-//! What to do about a schema that is refused, or most likely not meant as it is written.
+//! Hints on schemas that are refused, or probably do not mean what they say.
 
 use structgen::frontend::json_schema::SchemaError;
 use structgen::{Error, SchemaWarning};
@@ -6,7 +6,7 @@ use structgen::{Error, SchemaWarning};
 use crate::excerpt::excerpt_at_byte;
 use crate::output::warn;
 
-/// The next step after an error of a schema with this text; may be empty.
+/// Returns the next step after an error in a schema with this text; may be empty.
 pub(crate) fn after_error(error: &Error, text: &str) -> String {
     let Error::Schema(error) = error else {
         return String::new();
@@ -24,7 +24,7 @@ pub(crate) fn after_error(error: &Error, text: &str) -> String {
     }
 }
 
-/// The line that is not JSON, and what it is instead, as far as it can be told.
+/// Describes a line that is not JSON, and guesses what it is instead.
 fn not_json(text: &str, line: usize, column: usize) -> String {
     let shown = excerpt_at_byte(text, line, column);
     let line_text = text.lines().nth(line - 1).unwrap_or_default();
@@ -41,7 +41,7 @@ fn not_json(text: &str, line: usize, column: usize) -> String {
     format!("\n{shown}\nhint: {hint}")
 }
 
-/// Prints what a schema most likely does not mean.
+/// Prints warnings about a schema that probably does not mean what it says.
 pub(crate) fn warn_of<'w>(name: &str, warnings: impl IntoIterator<Item = &'w SchemaWarning>) {
     for warning in warnings {
         let hint = after_warning(warning).unwrap_or_default();
@@ -49,7 +49,7 @@ pub(crate) fn warn_of<'w>(name: &str, warnings: impl IntoIterator<Item = &'w Sch
     }
 }
 
-/// The next step after a warning, where it is not a matter of spelling.
+/// Returns the next step after a warning, unless it is about spelling.
 fn after_warning(warning: &SchemaWarning) -> Option<String> {
     let SchemaWarning::Wrapper { schema, .. } = warning else {
         return None;

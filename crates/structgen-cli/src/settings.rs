@@ -1,4 +1,4 @@
-//! What `--set`, `--params` and the flags of sampling set: the parameters of a request, and what the program adds to them.
+//! The parameters of a request, and the program's own, as set by `--set`, `--params` and the sampling flags.
 
 mod request;
 mod table;
@@ -31,70 +31,73 @@ use crate::schema_args::SchemaArgs;
 
 pub(crate) use table::parameters;
 
-/// The most tokens of an output, where nobody gives a number.
+/// Maximum number of tokens per output, if none is given.
 const MAX_NEW_TOKENS: usize = 4_096;
 
-/// The name of sampling at temperature zero.
+/// The name of sampling at temperature 0.
 const GREEDY: &str = "greedy";
 
-/// The megabytes of what a model has run that are kept where several requests have the same prompt.
+/// Megabytes of prefix cache, if several requests share a prompt.
 const PREFIX_CACHE: usize = 256;
 
-/// How outputs are generated: flags for what is wanted often, `--set` and `--params` for everything.
+/// How to generate outputs: flags for common parameters, `--set` and `--params` for all of them.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Generation")]
 pub(crate) struct SettingsArgs {
-    /// Sampling parameters for a task: factual, code, balanced, prose, chat, creative or brainstorm
+    /// Use the sampling parameters for a task: factual, code, balanced, prose, chat, creative or brainstorm
     #[arg(long, value_name = "TASK")]
     task: Option<TaskPreset>,
-    /// Divides the logits; 0, the default, takes the likeliest token
+    /// Divide the logits by T; 0, the default, picks the most probable token
     #[arg(long, value_name = "T")]
     temperature: Option<String>,
-    /// Keep the K likeliest tokens; 0 is off
+    /// Keep the K most probable tokens; 0 disables it
     #[arg(long, value_name = "K")]
     top_k: Option<String>,
-    /// Keep the likeliest tokens with this much probability together; 1 is off
+    /// Keep the most probable tokens up to this total probability; 1 disables it
     #[arg(long, value_name = "P")]
     top_p: Option<String>,
-    /// Drop tokens below this share of the likeliest one's probability; 0 is off
+    /// Drop tokens below this share of the most probable one's probability; 0 disables it
     #[arg(long, value_name = "P")]
     min_p: Option<String>,
-    /// A repetition penalty that grows, up to 1.5, with how much the output repeats itself
+    /// Penalise repetition, by a factor that grows up to 1.5 with how much the output repeats itself
     #[arg(long)]
     repetition_guard: bool,
-    /// The seed of the draw: equal seeds give equal output. Without it, a random one, which is printed to standard error
+    /// Seed for sampling; the same seed gives the same output [default: random, printed to standard error]
     #[arg(long, value_name = "N")]
     seed: Option<String>,
-    /// The most tokens of an output; without it, what the context leaves, and no more than 4096
+    /// Maximum number of tokens per output [default: the rest of the context, at most 4096]
     #[arg(long, value_name = "N")]
     max_tokens: Option<String>,
-    /// A text that ends the output; may be repeated
+    /// End the output at this text; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     stop: Vec<String>,
-    /// So many outputs, each as JSON on a line of its own: {"text"}, or {"error"} where it was cut
+    /// Number of outputs to generate, each printed as a line of JSON: {"text"}, or {"error"} if it was cut
     #[arg(short = 'n', value_name = "N")]
     outputs: Option<String>,
-    /// How outputs are looked for: greedy, sample, speculate, beam, guidance, contrastive, contrastive_search, asap, rejection or smc. Where
-    /// only sample is said, with temperature 0.7, top-k 50, top-p 0.9 and 200 tokens. An option that it does not honour is an error
+    /// Decoding strategy: greedy, sample, speculate, beam, guidance, contrastive, contrastive_search, asap, rejection
+    /// or smc. sample on its own means temperature 0.7, top-k 50, top-p 0.9 and 200 tokens. Options that the strategy
+    /// does not honour are errors
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
-    /// Set any parameter, such as top_h=0.4, dry.multiplier=0.8 or width=8; may be repeated. `structgen params` lists them
+    /// Set any parameter, such as top_h=0.4, dry.multiplier=0.8 or width=8; may be repeated. `structgen params` lists
+    /// them
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A TOML, JSON or YAML file of parameters, such as {"options": {"sampling": {"top_h": 0.4}}, "strategy": {"name": "beam"}}
+    /// Read parameters from a TOML, JSON or YAML file, such as {"options": {"sampling": {"top_h": 0.4}}, "strategy":
+    /// {"name": "beam"}}
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
 }
 
-/// What a program of the command line can be told beside its input, in the form of files.
+/// All settings of a command except its input, in the form used by files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Settings {
     pub(crate) options: GenerateOptions,
     pub(crate) strategy: Strategy,
-    /// The text of the prompt that guidance leads away from.
+    /// The text of the prompt that guidance steers away from.
     guidance_prompt: Option<String>,
-    /// A file whose lines are the choices.
+    /// A file of choices, one per line.
     pub(crate) choices_file: Option<PathBuf>,
     pub(crate) schema: SchemaArgs,
     pub(crate) regex: RegexArgs,
@@ -107,7 +110,7 @@ pub(crate) struct Settings {
     is_seeded: bool,
 }
 
-/// How a model is loaded.
+/// How to load a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ModelSettings {
@@ -137,7 +140,7 @@ impl Default for ModelSettings {
 }
 
 impl SettingsArgs {
-    /// The settings: those of the file, then what flags change, then `--set` in order.
+    /// Returns the settings: first the file's, then the flags', then `--set` in order.
     pub(crate) fn settings(&self) -> anyhow::Result<Settings> {
         let table = parameters();
         let mut settings = Settings::default();
@@ -155,7 +158,7 @@ impl SettingsArgs {
             has_seed |= name.rsplit('.').next() == Some("seed");
             set_parameter(settings, &table, name, value)
         };
-        // A file's options of the same strategy stay.
+        // If a file sets options of the same strategy, they are kept.
         if let Some(name) = &self.strategy {
             let name = name.replace('-', "_");
             let known = Strategy::NAMES.contains(&name.as_str());
@@ -202,7 +205,7 @@ impl SettingsArgs {
             set(&mut settings, name.trim(), value)?;
         }
         if let Some(count) = &self.outputs {
-            // The outputs of a search are its best ones.
+            // A search returns its best outputs.
             let name = match settings.strategy {
                 Strategy::Beam(_) => "beam.n_best",
                 Strategy::Smc(_) => "smc.particles",
@@ -219,7 +222,7 @@ impl SettingsArgs {
             );
         }
         if is_faithful(&settings.strategy) && settings.options.sampling.temperature == 0.0 {
-            // The model's own distribution, which is what these draw from.
+            // The model's own distribution, from which these strategies draw.
             settings.options.sampling.temperature = 1.0;
         }
         if !has_seed {
@@ -231,7 +234,7 @@ impl SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// Whether the strategy `sample` is asked for, and nothing about how it samples.
+    /// Returns whether the strategy `sample` was given without any sampling parameter.
     fn says_only_sample(&self) -> bool {
         let flags = [&self.temperature, &self.top_k, &self.top_p, &self.min_p];
         self.strategy.as_deref() == Some("sample")
@@ -249,12 +252,12 @@ fn is_faithful(strategy: &Strategy) -> bool {
     )
 }
 
-/// A seed that is short enough to be typed again.
+/// Returns a seed that is short enough to type.
 fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> 32
 }
 
-/// A file of parameters, in TOML, JSON or YAML.
+/// Reads a file of parameters, in TOML, JSON or YAML.
 fn read_form(path: &Path) -> anyhow::Result<Value> {
     let Document { name, text } = Document::read_json(path)?;
     let is_toml = path
@@ -268,7 +271,8 @@ fn read_form(path: &Path) -> anyhow::Result<Value> {
 }
 
 impl Settings {
-    /// Refuses what makes no sense and what the strategy does not honour, before anything is loaded.
+    /// Returns an error for contradictory settings and those that the strategy does not honour, before anything is
+    /// loaded.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let params = Params {
             options: self.options.clone(),
@@ -284,14 +288,14 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether outputs are listed, each with what its strategy knows of it: where several were asked for, or are in the nature of the
-    /// strategy.
+    /// Returns whether outputs are listed, each with the strategy's details: if several were requested, or the strategy
+    /// always returns several.
     pub(crate) fn lists_outputs(&self) -> bool {
         let lists = matches!(self.strategy, Strategy::Beam(_)) || is_faithful(&self.strategy);
         lists || self.has_count || self.options.sequences != 1
     }
 
-    /// Refuses everything but sampling parameters, for a command that looks at a single step.
+    /// Returns an error for everything but sampling parameters, for a command about a single step.
     pub(crate) fn check_sampling_only(&self, command: &str) -> anyhow::Result<()> {
         let only = Self {
             options: GenerateOptions {
@@ -309,7 +313,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The strategy, with what only the model's tokenizer can fill in.
+    /// Returns the strategy, completed with what needs the model's tokenizer.
     pub(crate) fn strategy(&self, model: &Model) -> structgen::Result<Strategy> {
         let mut strategy = self.strategy.clone();
         if let (Strategy::Guidance(guidance), Some(text)) = (&mut strategy, &self.guidance_prompt) {
@@ -318,7 +322,7 @@ impl Settings {
         Ok(strategy)
     }
 
-    /// The options of a request after this prompt.
+    /// Returns the options of a request after this prompt.
     pub(crate) fn options_after(&self, prompt: &[TokenId], model: &Model) -> GenerateOptions {
         let mut options = self.options.clone();
         options
@@ -330,7 +334,7 @@ impl Settings {
         options
     }
 
-    /// Prints the seed where nobody gave one and it decides anything.
+    /// Prints the seed if it was chosen at random and affects the output.
     pub(crate) fn report_seed(&self, constraint: Option<&CompiledConstraint>) {
         let sets_temperatures =
             constraint.is_some_and(|constraint| constraint.program().sets_temperatures());
@@ -340,20 +344,20 @@ impl Settings {
         }
     }
 
-    /// The seed, where one was given.
+    /// Returns the seed, if one was given.
     #[cfg(feature = "play")]
     pub(crate) fn seed(&self) -> Option<u64> {
         self.is_seeded.then_some(self.options.sampling.seed)
     }
 
-    /// Keeps what the model has run, for requests that begin alike, unless a size was set.
+    /// Caches prefixes for requests that begin alike, unless a size was set.
     pub(crate) fn keep_prefixes(&mut self) {
         if self.model.prefix_cache == 0 {
             self.model.prefix_cache = PREFIX_CACHE;
         }
     }
 
-    /// The same settings for a model that is asked without the strategy.
+    /// Returns the same settings for a model that runs without the strategy.
     pub(crate) fn without_strategy(&self) -> Self {
         let mut plain = self.clone();
         plain.strategy = Strategy::default();
@@ -361,10 +365,10 @@ impl Settings {
         plain
     }
 
-    /// Loads the model, in one session for each worker.
+    /// Loads the model, with one session per worker.
     pub(crate) fn load(&self, model: &ModelArgs, workers: NonZeroUsize) -> anyhow::Result<Model> {
         let settings = &self.model;
-        // Sessions side by side use a core each.
+        // Parallel sessions use a core each.
         let threads = (workers > NonZeroUsize::MIN).then_some(NonZeroUsize::MIN);
         let mut options = model.options(threads)?.with_workers(workers);
         if let Some(runtime) = &settings.runtime {
@@ -383,7 +387,7 @@ impl Settings {
         Ok(model)
     }
 
-    /// With the second model and the heads that the strategy takes.
+    /// Adds the draft model and the heads that the strategy needs.
     fn with_drafters(
         &self,
         mut options: ModelOptions,

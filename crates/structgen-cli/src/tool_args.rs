@@ -1,4 +1,4 @@
-//! Options of tool calls, and structural tags.
+//! Options of tool calls and structural tags.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,8 @@ use crate::schema_hints::warn_of;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tools")]
 pub(crate) struct ToolArgs {
-    /// The format of calls: qwen, llama3, mistral, deepseek, … (another name lists them all), or a TOML file with one of one's own
+    /// Format of tool calls: qwen, llama3, mistral, deepseek, … (an unknown name lists them all), or a TOML file with a
+    /// custom format
     #[arg(
         long,
         value_name = "FORMAT",
@@ -25,7 +26,8 @@ pub(crate) struct ToolArgs {
         default_value = "qwen"
     )]
     tool_format: String,
-    /// Which tools are called: auto, required (at least one), none, NAME (this one, once), or NAME,NAME (one of these, or several)
+    /// Which tools to call: auto, required (at least one), none, NAME (this one, once), or NAME,NAME (one of these, or
+    /// several)
     #[arg(
         long,
         value_name = "CHOICE",
@@ -33,10 +35,10 @@ pub(crate) struct ToolArgs {
         default_value = "auto"
     )]
     tool_choice: String,
-    /// What becomes of reasoning before text and calls; open says that the prompt ends within it
+    /// How to treat reasoning before text and calls; open means that the prompt ends within it
     #[arg(long, value_enum, requires = "tools", default_value = "allowed")]
     reasoning: ReasoningArg,
-    /// The most tokens of reasoning
+    /// Maximum number of reasoning tokens
     #[arg(long, requires = "tools", value_name = "N")]
     pub(crate) reasoning_tokens: Option<u32>,
 }
@@ -49,7 +51,7 @@ enum ReasoningArg {
     Open,
 }
 
-/// The structural tag of a file.
+/// Reads a structural tag from a file.
 pub(crate) fn read_structural_tag(
     path: &Path,
     schema: &SchemaOptions,
@@ -58,7 +60,7 @@ pub(crate) fn read_structural_tag(
     Ok(Constraint::structural_tag(&tag))
 }
 
-/// The text of a structural tag in a file, which is checked.
+/// Reads the text of a structural tag from a file, and checks it.
 pub(crate) fn structural_tag_text(path: &Path, schema: &SchemaOptions) -> anyhow::Result<String> {
     Ok(read_tag(path, schema)?.1)
 }
@@ -75,7 +77,7 @@ fn read_tag(path: &Path, schema: &SchemaOptions) -> anyhow::Result<(StructuralTa
 }
 
 impl ToolArgs {
-    /// The tools of a file, in the format that was asked for.
+    /// Reads a file of tools, in the requested format.
     pub(crate) fn read(&self, path: &Path, schema: SchemaOptions) -> anyhow::Result<ToolGrammar> {
         let Document { name, text } =
             Document::read_json(path).context("the tools cannot be used")?;
@@ -99,7 +101,7 @@ impl ToolArgs {
         Ok(grammar)
     }
 
-    /// Sets the fields of a request to a server that say which tools are called.
+    /// Sets the fields of a request to a server that define which tools to call.
     pub(crate) fn set_in(&self, body: &mut Body) -> anyhow::Result<()> {
         let function = |name: String| json!({"type": "function", "function": {"name": name}});
         match self.choice() {

@@ -12,20 +12,20 @@ use structgen::{CancelToken, Constraint};
 use crate::args::{CacheArgs, whole};
 use crate::models;
 
-/// Whose tokens are shown; the model itself is not run.
+/// Whose tokens to show; the model itself is not run.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tokens")]
 pub(crate) struct VocabularyArgs {
-    /// A model folder, or the name of a registered model, whose tokens are shown; without it, those of the embedded model
+    /// Show the tokens of this model folder or registered model [default: the embedded model]
     #[arg(long, value_name = "DIR")]
     model: Option<PathBuf>,
-    /// The same for a tokenizer.json
+    /// Show the tokens of this tokenizer.json
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     tokenizer: Option<PathBuf>,
-    /// An end-of-sequence id of the tokenizer; may come several times
+    /// End-of-sequence token id of the tokenizer; may be repeated
     #[arg(long, value_name = "ID", requires = "tokenizer", value_parser = whole::<u32>)]
     eos: Vec<u32>,
-    /// The most tokens that are listed
+    /// Maximum number of tokens to list
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>)]
     pub(crate) most: usize,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct VocabularyArgs {
 }
 
 impl VocabularyArgs {
-    /// The vocabulary, and the ids that end an output.
+    /// Returns the vocabulary, and the ids that end an output.
     fn read(&self) -> anyhow::Result<(Vocabulary, Vec<TokenId>)> {
         if let Some(file) = &self.tokenizer {
             let vocabulary = Vocabulary::from_tokenizer_file(file)
@@ -57,7 +57,7 @@ impl VocabularyArgs {
         Ok((vocabulary, eos))
     }
 
-    /// The constraint for the vocabulary.
+    /// Compiles the constraint for the vocabulary.
     pub(crate) fn compile(
         &self,
         constraint: &Constraint,

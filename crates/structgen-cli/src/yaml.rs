@@ -1,4 +1,4 @@
-//! YAML as JSON: the core schema of YAML 1.2, in which every value has a form in JSON.
+//! Converts YAML to JSON, by the core schema of YAML 1.2, in which every value has a JSON form.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -6,18 +6,18 @@ use std::ops::Range;
 use anyhow::{anyhow, bail};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
-/// The most bytes of JSON that a document may become. Aliases repeat what they name, and a few lines of them in one
-/// another would be more than any memory.
+/// Maximum size of a document as JSON, in bytes. Aliases repeat what they name, so a few nested lines of them could
+/// exceed any memory.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The deepest nesting, which is the deepest that JSON is read with.
+/// Maximum nesting, which equals that of the JSON reader.
 const DEEPEST: usize = 127;
 
-/// The JSON of a document, on one line. Numbers stay as they are written, but for the signs, zeros and points that JSON
+/// Converts a document to JSON, on one line. Numbers are kept as written, except for signs, zeros and points that JSON
 /// does not allow.
 ///
 /// # Errors
-/// With line and column, for what is not YAML, has no form in JSON, or is too large.
+/// With line and column, for a document that is not YAML, has no JSON form, or is too large.
 pub(crate) fn to_json(text: &str) -> anyhow::Result<String> {
     let mut writer = Writer::default();
     for event in Parser::new_from_str(text) {
@@ -41,11 +41,11 @@ struct Writer {
     json: String,
     documents: usize,
     open: Vec<Collection>,
-    /// The JSON of each anchored value that is complete, by the anchor's number.
+    /// The JSON of each complete anchored value, by the anchor's number.
     anchored: HashMap<usize, Range<usize>>,
 }
 
-/// A mapping or sequence whose end was not reached.
+/// A mapping or sequence that is not complete yet.
 struct Collection {
     start: usize,
     anchor: usize,
@@ -172,7 +172,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what comes before a value: a comma in a sequence; in a mapping the key wrote it already.
+    /// Writes what comes before a value: a comma in a sequence. In a mapping, the key has written it already.
     fn separate(&mut self) {
         let Some(collection) = self.open.last_mut() else {
             return;
@@ -194,7 +194,7 @@ fn check_tag(tag: Option<&Tag>, expected: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A scalar in JSON, by the core schema where it is plain.
+/// Converts a scalar to JSON; a plain one by the core schema.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> anyhow::Result<String> {
     let string = || Ok(serde_json::to_string(text)?);
     let resolved = match tag {
@@ -216,7 +216,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> anyhow::Result<S
     resolved.map_or_else(string, Ok)
 }
 
-/// The value of a plain scalar, unless it is a string.
+/// Returns the value of a plain scalar, unless it is a string.
 fn resolve(text: &str) -> anyhow::Result<Option<String>> {
     Ok(Some(match text {
         "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
@@ -229,7 +229,7 @@ fn resolve(text: &str) -> anyhow::Result<Option<String>> {
     }))
 }
 
-/// A number in octal or hexadecimal notation.
+/// Parses a number in octal or hexadecimal notation.
 fn radix(text: &str) -> anyhow::Result<Option<String>> {
     let (digits, radix) = if let Some(digits) = text.strip_prefix("0o") {
         (digits, 8)
@@ -247,7 +247,7 @@ fn radix(text: &str) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// A decimal number as JSON writes it.
+/// Rewrites a decimal number in JSON's notation.
 fn number(text: &str) -> anyhow::Result<Option<String>> {
     let (sign, unsigned) = match text.as_bytes().first() {
         Some(b'-') => ("-", &text[1..]),

@@ -1,8 +1,9 @@
-//! Rows per second of `extract` in SQL over a Parquet file, beside a loop over the library with the same model.
+//! Compares the rows per second of `extract` in SQL over a Parquet file with a loop over the library with the same
+//! model.
 //!
 //! `cargo run --release -p structgen-datafusion --example rows_per_second -- [ROWS]`
 //!
-//! Both are measured in turns, in one process, with 1, 2 and 4 workers. The file is made by this program.
+//! Both are measured alternately, in one process, with 1, 2 and 4 workers. The program creates the file.
 
 use std::env;
 use std::error::Error;
@@ -35,7 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for workers in [1, 2, 4] {
         let model = model(workers)?;
         let (mut of_loop, mut of_sql) = (0.0_f64, 0.0_f64);
-        // The first rows of each are not measured; then the best of two turns of each.
+        // Warm up with the first rows of each; then take the better of two turns.
         for turn in 0..3 {
             let some = if turn == 0 { rows / 10 } else { rows };
             let start = Instant::now();
@@ -91,7 +92,7 @@ fn model(workers: usize) -> structgen::Result<Model> {
     )
 }
 
-/// What somebody would write without tables.
+/// The code that one would write without tables.
 fn run_loop(model: &Model, texts: &[String]) -> Result<(), Box<dyn Error>> {
     let schema = serde_json::from_str(SCHEMA)?;
     let extractor = SchemaExtractor::new(
@@ -130,7 +131,7 @@ async fn run_sql(model: &Model, path: &Path, rows: usize) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// The memory of this process in megabytes, where the system says it.
+/// Returns the memory of this process in megabytes, if the system reports it.
 fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

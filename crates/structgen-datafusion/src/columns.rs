@@ -1,4 +1,4 @@
-//! What there can be beside a value: why there is none, how sure the model was, and where in the text it is.
+//! Optional columns beside a value: why there is none, the model's confidence, and where in the text it is.
 
 use std::str::FromStr;
 
@@ -6,9 +6,9 @@ use structgen::Extraction;
 
 use crate::{Cell, Error, Result, RowType};
 
-/// The columns that are wanted beside a value, each of a name that begins with `_`.
+/// The optional columns to add to a value, whose names start with `_`.
 ///
-/// Read from SQL or a command line, they are names with commas between them:
+/// In SQL and on the command line, they are comma-separated names:
 ///
 /// ```
 /// let columns: structgen_datafusion::ExtraColumns = "error, spans".parse()?;
@@ -20,10 +20,10 @@ use crate::{Cell, Error, Result, RowType};
 pub struct ExtraColumns {
     /// `_error`: why the row has no value.
     pub error: bool,
-    /// `_confidence`: how often fields as probable as each of these are right, by JSON Pointer.
+    /// `_confidence`: how often fields with such probabilities are correct, by JSON Pointer.
     pub confidence: bool,
-    /// `_spans`: where in the text each field can have come from: its JSON Pointer, and the first character and the one
-    /// after the last, counted from 0.
+    /// `_spans`: where in the text each field may come from, as its JSON Pointer, the first character and the one after
+    /// the last, counted from 0.
     pub spans: bool,
 }
 
@@ -46,7 +46,8 @@ impl FromStr for ExtraColumns {
 }
 
 impl ExtraColumns {
-    /// The type of values with these columns: an object's properties and them, or the value as `value` and them.
+    /// Returns the type of values with these columns: the properties of an object, or the value as `value`, followed by
+    /// the columns.
     pub(crate) fn beside(self, values: &RowType) -> Result<RowType> {
         if self == Self::default() {
             return Ok(values.clone());
@@ -76,7 +77,7 @@ impl ExtraColumns {
         Ok(RowType::Struct(fields))
     }
 
-    /// A value with the columns of its extraction.
+    /// Adds the columns of its extraction to a value.
     pub(crate) fn cells<T>(self, value: Cell, values: &RowType, found: &Extraction<T>) -> Cell {
         let mut extra = Vec::new();
         if self.error {
@@ -104,7 +105,7 @@ impl ExtraColumns {
         self.with(value, values, extra)
     }
 
-    /// The row of an error: NULL, but for the column of the error.
+    /// Returns the row of an error: NULL, except in the column for the error.
     pub(crate) fn error_cells(self, values: &RowType, error: &str) -> Cell {
         match self.error {
             true => self.with(Cell::Null, values, vec![Cell::Text(error.to_owned())]),

@@ -1,4 +1,4 @@
-//! What another process needs to make the same functions.
+//! The definition of functions, for recreating them in another process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,31 +10,31 @@ use structgen::GenerateOptions;
 use crate::functions::Shared;
 use crate::{FunctionOptions, Functions, Schemas};
 
-/// All that the values of functions depend on besides their arguments, for a plan that is run in other processes.
+/// Everything that the values of functions depend on besides their arguments, for a plan that runs in other processes.
 ///
-/// It has the texts of schemas that were registered or read from files, so that the other processes read no files.
+/// It contains the texts of schemas that were registered or read from files, so that the other processes read no files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Definition {
-    /// What [identifies](FunctionOptions::with_model_id) the model.
+    /// The [id](FunctionOptions::with_model_id) of the model.
     pub model: String,
-    /// The texts of schemas, by their names.
+    /// The texts of schemas, by name.
     pub schemas: BTreeMap<String, String>,
     /// How outputs are generated.
     pub generate: GenerateOptions,
-    /// The most bytes of a text.
+    /// Maximum bytes of a text.
     pub max_text_bytes: usize,
 }
 
 impl Functions {
-    /// The functions that one of a plan belongs to; none where it is not of this crate.
+    /// Returns the functions that a function of a plan belongs to, or `None` if it is not from this crate.
     #[must_use]
     pub fn of(function: &ScalarUDF) -> Option<Self> {
         crate::functions::shared_of(function).map(Self::from)
     }
 
-    /// The definition of these functions. Of schemas in files it has those that were used so far, which a call that is
-    /// planned has.
+    /// Returns the definition of these functions. It contains the files' schemas that were used so far, which includes
+    /// those of every planned call.
     #[must_use]
     pub fn definition(&self) -> Definition {
         let shared = self.shared();
@@ -46,8 +46,8 @@ impl Functions {
         }
     }
 
-    /// Functions of a definition, on the model of these. Where the definition is of another model, whatever needs the
-    /// model fails with [`Error::OtherModel`](crate::Error::OtherModel).
+    /// Returns the functions of a definition, on this model. If the definition is for another model, everything that
+    /// needs the model fails with [`Error::OtherModel`](crate::Error::OtherModel).
     #[must_use]
     pub fn defined(&self, definition: &Definition) -> Self {
         let mut schemas = Schemas::new().with_files(false);

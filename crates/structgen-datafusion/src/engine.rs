@@ -1,4 +1,4 @@
-//! The model that all functions of a process share, and how many rows are under way on it.
+//! The model shared by all functions of a process, with a limit on the rows in progress.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,22 +11,21 @@ use crate::{Error, Result};
 
 type Load = dyn Fn() -> structgen::Result<Model> + Send + Sync;
 
-/// A model that is loaded when the first row needs it: a query that is only planned, and one that only checks, need
-/// none.
+/// A model that is loaded when the first row needs it: planning a query, or only checking texts, does not.
 pub(crate) struct SharedModel {
     id: String,
-    /// None where rows are not computed in this process.
+    /// `None` if rows are not computed in this process.
     load: Option<Box<Load>>,
     loaded: OnceLock<Result<LoadedModel, Arc<structgen::Error>>>,
 }
 
-/// A model, and how many rows may be under way on it.
+/// A model, and how many rows may be in progress on it.
 pub(crate) struct LoadedModel {
     pub(crate) model: Model,
     rows: Permits,
 }
 
-/// What became of the rows so far.
+/// Counts of the rows so far.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     rows: AtomicU64,
@@ -53,7 +52,7 @@ impl SharedModel {
         }
     }
 
-    /// The model, loaded, if it is the one that is wanted.
+    /// Returns the model, loaded if necessary, if it is the wanted one.
     pub(crate) fn get(&self, wanted: &str) -> Result<&LoadedModel> {
         let load = self.load.as_ref().filter(|_| self.id == wanted);
         let load = load.ok_or_else(|| Error::OtherModel {
@@ -80,10 +79,10 @@ impl fmt::Debug for SharedModel {
 }
 
 impl LoadedModel {
-    /// Submits something for each row, several at a time, and returns what came of them in the order of the rows.
+    /// Submits work for each row, several in parallel, and returns the results in the order of the rows.
     ///
-    /// However many callers there are, no more rows are under way than keep the model busy. Of each caller the oldest
-    /// row always has its place, so that none waits for another that waits for it.
+    /// However many callers there are, only as many rows are in progress as keep the model busy. The oldest row of each
+    /// caller always has a permit, so callers never wait for each other.
     pub(crate) fn for_each_row<I, W, T>(
         &self,
         rows: I,
@@ -130,13 +129,13 @@ impl Counters {
     }
 }
 
-/// A bounded number of places.
+/// A bounded number of permits.
 struct Permits {
     free: Mutex<usize>,
     returned: Condvar,
 }
 
-/// A place, until it is dropped.
+/// A permit, until it is dropped.
 struct Permit<'p>(&'p Permits);
 
 impl Permits {

@@ -12,28 +12,28 @@ use crate::seed::seed_of;
 use crate::texts::Texts;
 use crate::{Cell, ExtraColumns, Result, RowType, Schema};
 
-/// Extracts values of a schema from columns of texts: what the function `extract` does, for programs that have Arrow
-/// arrays and no SQL.
+/// Extracts values of a schema from columns of texts, like the function `extract`, but for programs with Arrow arrays
+/// and without SQL.
 ///
-/// The same text has the same value, whatever is extracted beside it.
+/// The same text always gives the same value, whatever else is extracted.
 #[derive(Debug)]
 pub struct ColumnExtractor {
     shared: Arc<Shared>,
     schema: Schema,
     values: RowType,
     columns: ExtraColumns,
-    /// The type of a row: the value's, and the columns beside it.
+    /// The type of a row: the value's, and the optional columns.
     row_type: RowType,
     extractor: OnceLock<SchemaExtractor>,
 }
 
-/// The values of a column.
+/// The extracted values of a column.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExtractedColumn {
-    /// As many values as there were texts; NULL where the text is, or there is none.
+    /// One value per text; NULL if the text is, or there is no value.
     pub values: ArrayRef,
-    /// Why there is none: the rows, in their order.
+    /// The rows without a value and the reasons, in order.
     pub errors: Vec<(usize, String)>,
 }
 
@@ -54,22 +54,22 @@ impl ColumnExtractor {
         })
     }
 
-    /// The type of the values.
+    /// Returns the Arrow type of the values.
     #[must_use]
     pub fn data_type(&self) -> DataType {
         self.row_type.data_type()
     }
 
-    /// The same, before it was Arrow's.
+    /// Returns the type of the values, before its conversion to Arrow.
     #[must_use]
     pub fn row_type(&self) -> &RowType {
         &self.row_type
     }
 
-    /// Extracts a value from each text, several at a time. What is wrong with a row is an error of that row.
+    /// Extracts a value from each text, several in parallel. Errors of single rows are in the result.
     ///
     /// # Errors
-    /// When the model cannot be loaded, and no row can be done.
+    /// If the model cannot be loaded, so that no row can be processed.
     pub fn extract(&self, column: &ArrayRef) -> Result<ExtractedColumn> {
         let texts = Texts::new(column, self.shared.max_text_bytes)?;
         let loaded = self.shared.model()?;

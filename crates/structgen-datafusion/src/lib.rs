@@ -1,13 +1,13 @@
-//! Functions for [DataFusion](datafusion) that fill schemas from texts: JSON Schemas as Arrow types.
+//! [DataFusion](datafusion) functions that fill schemas from texts, with JSON Schemas as Arrow types.
 //!
 //! [`Functions`] are `extract`, `extract_json`, `generate`, `classify`, `matches` and `tokens`, for any session. All
-//! calls of a process share one model, which works on as many rows at a time as it has workers.
-//! [`Functions::statement`] reads SQL in which `extract(text, 'schema.json').*` stands for all properties of the
+//! calls of a process share one model, which processes as many rows in parallel as it has workers.
+//! [`Functions::statement`] parses SQL in which `extract(text, 'schema.json').*` stands for all properties of the
 //! schema. [`ColumnExtractor`] does the same for Arrow arrays without SQL.
 //!
-//! What is promised of rows: as many come out as went in; a row that cannot be done is NULL, with the reason in a
-//! column where it is [asked for](ExtraColumns); and equal texts have equal values, in any partition, on any machine of
-//! the same build, as long as the model runs [one row at a time](Functions::new).
+//! Guarantees: there are as many output rows as input rows; a row that fails is NULL, with the reason in a column on
+//! [request](ExtraColumns); and equal texts have equal values, in any partition, on any machine of the same build, as
+//! long as the model runs [one row at a time](Functions::new).
 
 mod columns;
 mod definition;

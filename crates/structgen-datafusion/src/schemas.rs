@@ -1,4 +1,4 @@
-//! Where a schema comes from: the SQL itself, a name, or a file.
+//! The sources of schemas: the SQL itself, names and files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -11,17 +11,17 @@ use structgen::{Constraint, SchemaOptions};
 
 use crate::{Error, Result, RowType};
 
-/// The schemas that functions may name, and whether they may read files.
+/// The schemas that functions may refer to by name, and whether they may read files.
 ///
-/// A name is looked for among the registered ones first, and then, unless that is switched off, as a file. What begins
-/// with a brace is a schema itself.
+/// A name is looked up among the registered ones first, and then, unless disabled, as a file. Anything that starts with
+/// a brace is a schema itself.
 #[derive(Clone, Debug, Default)]
 pub struct Schemas {
     named: HashMap<String, String>,
     refuses_files: bool,
 }
 
-/// A schema that was found and compiles, with the type of its values.
+/// A schema that compiles, with the type of its values.
 #[derive(Clone)]
 pub struct Schema {
     inner: Arc<SchemaParts>,
@@ -34,7 +34,7 @@ struct SchemaParts {
 }
 
 impl Schemas {
-    /// No names, and files may be read.
+    /// Creates an empty set of names that allows files.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -47,8 +47,8 @@ impl Schemas {
         self
     }
 
-    /// Whether a name that is not registered may be that of a file; it may by default. Those who run the SQL of
-    /// strangers switch it off.
+    /// Sets whether a name that is not registered may be that of a file, as by default. Disable this to run untrusted
+    /// SQL.
     #[must_use]
     pub fn with_files(mut self, wanted: bool) -> Self {
         self.refuses_files = !wanted;
@@ -74,7 +74,7 @@ fn is_inline(source: &str) -> bool {
     source.trim_start().starts_with('{')
 }
 
-/// The schemas that were used, each read once.
+/// The schemas used so far, each read once.
 #[derive(Debug, Default)]
 pub(crate) struct ReadSchemas {
     catalog: Schemas,
@@ -104,7 +104,7 @@ impl ReadSchemas {
         Ok(schema)
     }
 
-    /// The texts of the registered schemas and of the files that were read, by their names.
+    /// Returns the texts of the registered schemas and of the files that were read, by name.
     pub(crate) fn named(&self) -> BTreeMap<String, String> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let read = read.iter().filter(|(source, _)| !is_inline(source));
@@ -116,7 +116,7 @@ impl ReadSchemas {
 }
 
 impl Schema {
-    /// Reads and compiles a schema, so that a wrong one is refused before any row is.
+    /// Parses and compiles a schema, so that an invalid one is reported before any row is processed.
     ///
     /// # Errors
     /// [`Error::SchemaJson`], and [`Error::Structgen`] with the keyword and its JSON Pointer.
@@ -133,19 +133,19 @@ impl Schema {
         Ok(Self { inner })
     }
 
-    /// The schema's text.
+    /// Returns the schema's text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.inner.text
     }
 
-    /// The same, parsed.
+    /// Returns the parsed schema.
     #[must_use]
     pub fn value(&self) -> &Value {
         &self.inner.value
     }
 
-    /// The type of its values.
+    /// Returns the type of its values.
     #[must_use]
     pub fn row_type(&self) -> &RowType {
         &self.inner.row_type

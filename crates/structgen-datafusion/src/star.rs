@@ -1,4 +1,4 @@
-//! SQL in which a call of `extract` stands for its properties: `SELECT id, extract(body, 'invoice.json').* FROM mails`.
+//! Expands `.*` after a call of `extract`: `SELECT id, extract(body, 'invoice.json').* FROM mails`.
 
 use std::ops::ControlFlow;
 
@@ -15,20 +15,21 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Wor
 
 use crate::{Functions, RowType};
 
-/// The alias that stands for `.*` from the tokens to the tree, since DataFusion's dialect has no such expression.
+/// The alias that stands for `.*` between tokenizing and the syntax tree, since DataFusion's dialect has no such
+/// expression.
 const STAR: &str = "*";
 
 impl Functions {
-    /// Reads one SQL statement, for
+    /// Parses an SQL statement, for
     /// [`SessionState::statement_to_plan`](datafusion::execution::SessionState::statement_to_plan).
     ///
-    /// It differs from [`SessionContext::sql`](datafusion::prelude::SessionContext::sql) in two things. `extract(` is
-    /// this crate's function, unless it is the `EXTRACT(part FROM date)` of the standard; elsewhere the name has to be
-    /// quoted for that. And in a list of columns, a call of `extract` or `classify` may be followed by `.*`: all fields
-    /// of the struct, by their names.
+    /// It differs from [`SessionContext::sql`](datafusion::prelude::SessionContext::sql) in two ways. `extract(` is
+    /// this crate's function, unless it is the standard's `EXTRACT(part FROM date)`; otherwise one would have to quote
+    /// the name. And in a list of columns, a call of `extract` or `classify` may be followed by `.*`, for all fields of
+    /// the struct under their names.
     ///
     /// # Errors
-    /// What is wrong with the SQL, or with the schema of a call that is followed by `.*`.
+    /// If the SQL is invalid, or the schema of a call that is followed by `.*`.
     pub fn statement(&self, sql: &str) -> Result<Statement> {
         let dialect = GenericDialect {};
         let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
@@ -64,7 +65,7 @@ impl Functions {
     }
 }
 
-/// Makes `extract` a name like others where no `FROM` is among its arguments.
+/// Turns `extract` into an ordinary name if there is no `FROM` among its arguments.
 fn free_extract(tokens: &mut [TokenWithSpan]) {
     for at in 0..tokens.len() {
         let (before, after) = tokens.split_at_mut(at + 1);
@@ -77,7 +78,7 @@ fn free_extract(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// Makes `call(…).*` to `call(…) AS "*"`.
+/// Replaces `call(…).*` by `call(…) AS "*"`.
 fn name_stars(tokens: &mut [TokenWithSpan]) {
     let is_space = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
     let places: Vec<usize> = (0..tokens.len())
@@ -99,7 +100,7 @@ fn name_stars(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// Whether there is a `FROM` between these parentheses, but not within others.
+/// Returns whether there is a `FROM` directly between these parentheses.
 fn has_from(tokens: &[TokenWithSpan]) -> bool {
     let mut depth = 0_usize;
     for token in tokens {
@@ -143,7 +144,7 @@ impl VisitorMut for Expansion<'_> {
 }
 
 impl Expansion<'_> {
-    /// The fields of a call's struct, each as a column of its name.
+    /// Returns the fields of a call's struct, each as a column with its name.
     fn columns(&self, call: &Expr) -> Result<Vec<SelectItem>> {
         let Expr::Function(function) = call else {
             return plan_err!(".* can follow a table's name, and a call of extract or classify");
@@ -177,7 +178,7 @@ impl Expansion<'_> {
     }
 }
 
-/// The arguments that are text literals; none for the others.
+/// Returns the arguments that are text literals, and `None` for the others.
 fn literals(function: &Function) -> Vec<Option<String>> {
     let FunctionArguments::List(list) = &function.args else {
         return Vec::new();

@@ -15,7 +15,8 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// A column of text or bytes; dictionaries and views are unpacked, and what is neither is written as text.
+    /// Creates it from a column of text or bytes; dictionaries and views are unpacked, and other types are formatted as
+    /// text.
     pub(crate) fn new(column: &ArrayRef, max_bytes: usize) -> Result<Self> {
         let as_read = match column.data_type() {
             DataType::LargeUtf8 | DataType::LargeBinary => return Self::plain(column, max_bytes),
@@ -37,7 +38,7 @@ impl Texts {
         self.column.len()
     }
 
-    /// The text of a row, none where it is NULL, or why its bytes are no text that is read.
+    /// Returns the text of a row, `None` if it is NULL, or an error if its bytes are not valid text.
     pub(crate) fn get(&self, row: usize) -> Option<Result<&str, String>> {
         if self.column.is_null(row) {
             return None;

@@ -1,12 +1,12 @@
-//! What sampling from allowed tokens costs, in passes: one pass is a sum over all logits in sixteen lanes, measured in
-//! the same run.
+//! Measures the cost of sampling from allowed tokens, in passes: one pass is a sum over all logits in sixteen lanes,
+//! measured in the same process.
 //!
 //! ```text
 //! cargo run --release -p structgen-decode --example masked_sampling
 //! ```
 //!
-//! 128,256 logits, one thread, the fastest of 301 runs each. A mask's tokens are scattered at random, the worst case,
-//! or lie in runs.
+//! 128,256 logits, one thread, the fastest of 301 runs each. A mask's tokens are either scattered at random, the worst
+//! case, or contiguous.
 
 mod yardstick;
 
@@ -25,7 +25,7 @@ const WIDTH: usize = 128_256;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut random = SequenceRng::new(1, 0);
-    // The sum of twelve uniform numbers is near enough to a normal one.
+    // The sum of twelve uniform numbers approximates a normal distribution.
     let logits: Vec<f32> = (0..WIDTH)
         .map(|_| ((0..12).map(|_| random.uniform()).sum::<f64>() - 6.0) as f32 * 3.0)
         .collect();

@@ -1,12 +1,12 @@
-//! What chains of samplers cost, in passes: one pass is a sum over all logits in sixteen lanes, measured in the same
-//! run.
+//! Measures the cost of sampler chains, in passes: one pass is a sum over all logits in sixteen lanes, measured in the
+//! same process.
 //!
 //! ```text
 //! cargo run --release -p structgen-decode --example sampler_chains
 //! ```
 //!
-//! 128,256 logits, all of them allowed but where a mask of 20 tokens is named; one thread, the fastest of 301 runs
-//! each, filling and drawing included.
+//! 128,256 logits, all of them allowed unless a mask of 20 tokens is mentioned; one thread, the fastest of 301 runs
+//! each. Times include filling the candidates and drawing.
 
 mod yardstick;
 
@@ -25,7 +25,7 @@ const WIDTH: usize = 128_256;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut random = SequenceRng::new(1, 0);
-    // The sum of twelve uniform numbers is near enough to a normal one.
+    // The sum of twelve uniform numbers approximates a normal distribution.
     let normal: Vec<f32> = (0..WIDTH)
         .map(|_| ((0..12).map(|_| random.uniform()).sum::<f64>() - 6.0) as f32)
         .collect();

@@ -1,4 +1,4 @@
-//! What the loop asks of a constraint; the matcher answers, and so do free text and the tests' own.
+//! What decoding requires of a constraint: implemented by the matcher, by free text, and by tests.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ pub trait Constraint: Send {
     /// The set of allowed tokens.
     type Mask: AllowedTokens + Send + Sync;
 
-    /// The tokens that may come next; end-of-sequence ids exactly where the output may end.
+    /// Returns the tokens that may come next, including end-of-sequence ids if and only if the output may end.
     ///
     /// # Errors
-    /// When a limit of the constraint is exceeded.
+    /// If a limit of the constraint is exceeded.
     fn mask(&mut self) -> Result<Arc<Self::Mask>, ConstraintError>;
 
-    /// The [`mask`](Constraint::mask), unless that takes work that another thread could do while the model runs.
+    /// Returns the [`mask`](Constraint::mask), unless it needs work that another thread could do while the model runs.
     ///
-    /// `None` promises more than one allowed token: a forced token is taken without running the model.
+    /// `None` guarantees that more than one token is allowed: a forced token is taken without running the model.
     ///
     /// # Errors
     /// As for [`mask`](Constraint::mask).
@@ -28,66 +28,66 @@ pub trait Constraint: Send {
         self.mask().map(Some)
     }
 
-    /// Takes a token, end-of-sequence ids included. After an error nothing has changed.
+    /// Accepts a token, which may be an end-of-sequence id. After an error the constraint is unchanged.
     ///
     /// # Errors
-    /// When the token is not allowed, or a limit is exceeded.
+    /// If the token is not allowed, or a limit is exceeded.
     fn accept_token(&mut self, token: TokenId) -> Result<(), ConstraintError>;
 
-    /// Whether the output may end here.
+    /// Returns whether the output may end here.
     fn is_accepting(&self) -> bool;
 
-    /// Whether an end-of-sequence id was taken, or the output may end here and nothing can follow.
+    /// Returns whether an end-of-sequence id was accepted, or the output may end here and nothing can follow.
     fn is_finished(&self) -> bool;
 
-    /// Takes back the last `n` tokens.
+    /// Rolls back the last `n` tokens.
     ///
     /// # Errors
-    /// When fewer tokens were taken.
+    /// If fewer tokens were accepted.
     fn rollback(&mut self, n: usize) -> Result<(), ConstraintError>;
 
-    /// The one token that the mask has, if it has exactly one.
+    /// Returns the token of the mask, if it has exactly one.
     ///
     /// # Errors
     /// As for [`mask`](Constraint::mask).
     fn forced_token(&mut self) -> Result<Option<TokenId>, ConstraintError>;
 
-    /// In how many tokens, end-of-sequence not counted, the output can certainly be completed from here.
+    /// Returns a number of tokens, without end-of-sequence, that suffices to complete the output from here.
     fn completion_cost(&mut self) -> u64;
 
-    /// The [`completion_cost`](Constraint::completion_cost) after one more token, which is not taken.
+    /// Returns the [`completion_cost`](Constraint::completion_cost) after one more token, which is not accepted.
     ///
     /// # Errors
-    /// When the token is not allowed, or a limit is exceeded.
+    /// If the token is not allowed, or a limit is exceeded.
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError>;
 
-    /// The text that comes next whatever is chosen, in bytes: at most `most`. A constraint that does not know it
-    /// returns an empty one.
+    /// Returns the bytes that must come next, at most `most` of them. The default, for constraints that do not know
+    /// them, is an empty text.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, ConstraintError> {
         let _ = most;
         Ok(Vec::new())
     }
 
-    /// Whether [`temperature`](Constraint::temperature) ever returns one.
+    /// Returns whether [`temperature`](Constraint::temperature) ever returns one.
     fn sets_temperatures(&self) -> bool {
         false
     }
 
-    /// The temperature at which the constraint wants the next token to be drawn, if it wants any.
+    /// Returns the temperature that the constraint sets for the next token, if any.
     ///
     /// # Errors
-    /// When a limit is exceeded.
+    /// If a limit is exceeded.
     fn temperature(&mut self) -> Result<Option<f32>, ConstraintError> {
         Ok(None)
     }
 
-    /// The ids that end the output.
+    /// Returns the ids that end the output.
     fn eos(&self) -> &[TokenId];
 
-    /// Whether the output has a structure that can be cut. Free text has none, and may end anywhere.
+    /// Returns whether the output has a structure that can be cut. Free text has none, and may end anywhere.
     fn has_structure(&self) -> bool {
         true
     }
@@ -153,18 +153,18 @@ impl<C: Constraint + ?Sized> Constraint for &mut C {
     }
 }
 
-/// A set of allowed tokens, as bits and, where they are few, as a list.
+/// A set of allowed tokens, as bits and, if small, as a list.
 pub trait AllowedTokens {
-    /// The set as bits.
+    /// Returns the set as bits.
     fn bits(&self) -> &TokenMask;
 
-    /// The set as a list, lowest id first, where one is known.
+    /// Returns the set as a sorted list, if one is available.
     fn list(&self) -> Option<&[TokenId]>;
 
-    /// How many tokens are in the set.
+    /// Returns the number of tokens in the set.
     fn count(&self) -> usize;
 
-    /// Whether a token is in the set.
+    /// Returns whether a token is in the set.
     fn allows(&self, token: TokenId) -> bool {
         match self.list() {
             Some(list) => list.binary_search(&token).is_ok(),
@@ -173,7 +173,7 @@ pub trait AllowedTokens {
     }
 }
 
-/// A set of allowed tokens that was made from bits.
+/// A set of allowed tokens that is created from bits.
 #[derive(Debug, Clone)]
 pub struct PlainMask {
     bits: TokenMask,
@@ -182,10 +182,10 @@ pub struct PlainMask {
 }
 
 impl PlainMask {
-    /// Sets of at most this many tokens carry a list.
+    /// Sets of at most this many tokens have a list.
     const LISTED: usize = 64;
 
-    /// The set with these bits.
+    /// Creates the set with these bits.
     pub fn new(bits: TokenMask) -> Self {
         let count = bits.count();
         let list = (count <= Self::LISTED).then(|| bits.iter().collect());
@@ -217,9 +217,9 @@ pub struct Unconstrained {
 }
 
 impl Unconstrained {
-    /// Free text over the tokens of `allowed`, to which the `eos` ids are added.
+    /// Creates a constraint that allows the tokens of `allowed` and the `eos` ids.
     ///
-    /// `allowed` should leave out special tokens that are not meant to be written; ids in `eos` beyond its width are
+    /// `allowed` should exclude special tokens that are not meant to be written. Ids in `eos` beyond its width are
     /// ignored.
     pub fn new(mut allowed: TokenMask, eos: &[TokenId]) -> Self {
         let eos: Arc<[TokenId]> = eos
@@ -274,7 +274,7 @@ impl Constraint for Unconstrained {
     }
 
     fn forced_token(&mut self) -> Result<Option<TokenId>, ConstraintError> {
-        // Nothing is forced on free text, not even by a vocabulary of one token.
+        // Free text forces nothing, even with a vocabulary of one token.
         Ok(None)
     }
 
@@ -306,7 +306,7 @@ struct TooFar {
     taken: usize,
 }
 
-/// What a constraint reports: a refused token, or a limit that was exceeded.
+/// A constraint's error: a refused token, or a limit that was exceeded.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ConstraintError(Box<dyn Error + Send + Sync>);
@@ -317,7 +317,7 @@ impl ConstraintError {
         Self(Box::new(error))
     }
 
-    /// The constraint's own error, to look at.
+    /// Returns the constraint's own error.
     pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
         &*self.0
     }

@@ -1,18 +1,18 @@
 //! Decoding: requests on a model, samplers over allowed tokens, strategies, stop conditions, streaming.
 //!
-//! A [`Request`] is what a caller asks for: a prompt, a constraint, [`GenerateOptions`] and a [`Strategy`]. An
-//! [`Engine`] runs any number of them side by side and returns a [`Run`] for each; a [`Scheduler`] is the same without
-//! threads. The names of every day are here, and the others in modules:
+//! A [`Request`] consists of a prompt, a constraint, [`GenerateOptions`] and a [`Strategy`]. An [`Engine`] runs any
+//! number of requests concurrently and returns a [`Run`] for each; a [`Scheduler`] does the same without threads.
+//! Common names are at the top, and the others in modules:
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`request`] | what a request can set, what it returns and why it fails; [`params`] is the table of all of it |
+//! | [`request`] | options, outputs and errors of requests; [`params`] is the table of all parameters |
 //! | [`strategies`] | beams, speculation, guidance and contrast, faithful sampling, choices |
-//! | [`samplers`] | the samplers of a chain, and the [candidates](samplers::Candidates) that they see: allowed tokens alone |
+//! | [`samplers`] | the samplers of a chain, and the [candidates](samplers::Candidates) they work on: allowed tokens |
 //! | [`engine`] | engines, schedulers, their limits |
-//! | [`constraint`] | what decoding needs of a constraint; [`Unconstrained`] is free text |
-//! | [`model`] | what decoding needs of a model: rows of a cache, and logits; [`MockModel`] is one for tests |
-//! | [`events`] | an output as events of its JSON or its captures while it is written |
+//! | [`constraint`] | what decoding requires of a constraint; [`Unconstrained`] is free text |
+//! | [`model`] | what decoding requires of a model: rows of a cache, and logits; [`MockModel`] is one for tests |
+//! | [`events`] | the events of an output's JSON values or captures while it is generated |
 //! | [`confidence`] | how probable the fields of an output are |
 
 mod candidates;

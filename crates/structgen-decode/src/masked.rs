@@ -1,9 +1,8 @@
-//! What a sampler asks of the allowed logits, answered where the logits lie: nothing is copied, and no `-inf` is
-//! written.
+//! Computations on the allowed logits, in place: nothing is copied, and no `-inf` is written.
 //!
-//! A mask with a list costs one read for each of its tokens. A mask of bits is gone through in groups of words: a group
-//! that is allowed as a whole is a plain slice, an empty word is skipped, and in a mixed word the logits that are not
-//! allowed become NaN, which every computation here leaves out anyway.
+//! A mask with a list costs one read per token. A mask of bits is processed in groups of words: a group that is allowed
+//! as a whole is a plain slice, an empty word is skipped, and in a mixed word the logits that are not allowed become
+//! NaN, which every computation here ignores anyway.
 
 use structgen_vocab::{TokenId, TokenMask};
 
@@ -11,14 +10,15 @@ use crate::constraint::AllowedTokens;
 use crate::numeric::{self, LaneSum};
 use crate::wide::wide;
 
-/// Ids for each word of a mask.
+/// Ids per word of a mask.
 const WORD: usize = 64;
-/// Words that are looked at together.
+/// Words per group.
 const GROUP: usize = 16;
 
-/// The allowed token with the largest logit, `banned` (sorted) left out; of equal ones, the lowest id.
+/// Returns the allowed token with the largest logit, ignoring `banned` (sorted); among equals, the one with the lowest
+/// id.
 ///
-/// NaN and `-inf` are never chosen: where the allowed tokens have nothing else, there is none.
+/// NaN and `-inf` are never chosen: returns `None` if the allowed tokens have no other logits.
 ///
 /// ```
 /// use structgen_decode::{constraint::PlainMask, samplers::masked_argmax};
@@ -54,7 +54,8 @@ pub fn masked_argmax(
     found
 }
 
-/// The softmax over the allowed tokens, `banned` (sorted) left out; none where no such token has a logit above `-inf`.
+/// Returns the softmax over the allowed tokens, ignoring `banned` (sorted), or `None` if no such token has a logit
+/// above `-inf`.
 #[must_use]
 pub fn masked_softmax(
     logits: &[f32],
@@ -85,7 +86,7 @@ pub fn masked_softmax(
     Some(MaskedSoftmax { max, total })
 }
 
-/// A softmax over allowed tokens: what it takes to turn a logit into a probability.
+/// The parameters of a softmax over allowed tokens, which turn a logit into a probability.
 ///
 /// ```
 /// use structgen_decode::{constraint::PlainMask, samplers::masked_softmax};
@@ -101,25 +102,27 @@ pub struct MaskedSoftmax {
 }
 
 impl MaskedSoftmax {
-    /// The largest allowed logit.
+    /// Returns the largest allowed logit.
     #[must_use]
     pub fn max(&self) -> f32 {
         self.max
     }
 
-    /// The logarithm of the sum of the exponentials of the allowed logits.
+    /// Returns the logarithm of the sum of the exponentials of the allowed logits.
     #[must_use]
     pub fn log_sum_exp(&self) -> f64 {
         f64::from(self.max) + numeric::ln(self.total)
     }
 
-    /// The probability of an allowed token with this logit. With `+inf` among the logits, those share everything.
+    /// Returns the probability of an allowed token with this logit. If there are logits of `+inf`, they share all of
+    /// the probability.
     #[must_use]
     pub fn probability(&self, logit: f32) -> f32 {
         (f64::from(numeric::weight(logit, self.max)) / self.total) as f32
     }
 
-    /// The logarithm of the [`probability`](MaskedSoftmax::probability), exact also where that is next to nothing.
+    /// Returns the logarithm of the [`probability`](MaskedSoftmax::probability), which is exact even for tiny
+    /// probabilities.
     #[must_use]
     pub fn log_prob(&self, logit: f32) -> f32 {
         if self.max < f32::INFINITY {
@@ -134,7 +137,7 @@ impl MaskedSoftmax {
     }
 }
 
-/// The largest allowed logit; `-inf` where there is none.
+/// Returns the largest allowed logit, or `-inf` if there is none.
 fn max(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) -> f32 {
     let mut largest = f32::NEG_INFINITY;
     let mut offer = |logit: f32| largest = if logit > largest { logit } else { largest };
@@ -145,9 +148,9 @@ fn max(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) -> f32 
     largest
 }
 
-/// The largest allowed logit of every 64 tokens, `-inf` where there is none.
+/// Computes the largest allowed logit of every 64 tokens, `-inf` if there is none.
 ///
-/// Not inlined, and not generic: how well the loop is compiled is not to depend on who calls it.
+/// Neither inlined nor generic, so that the loop's code does not depend on the caller.
 #[inline(never)]
 pub(crate) fn maxima(
     logits: &[f32],
@@ -169,7 +172,7 @@ pub(crate) fn maxima(
             };
         }
     });
-    // Words with banned tokens once more; and the end, which is no whole chunk.
+    // Recompute words with banned tokens, and the remainder after the last whole chunk.
     let mut again = |at: usize, banned: &[TokenId]| {
         let Some(logits) = logits.get(at * WORD..).filter(|rest| !rest.is_empty()) else {
             return;
@@ -189,7 +192,7 @@ pub(crate) fn maxima(
     }
 }
 
-/// The allowed logits, NaN in the place of all others.
+/// Copies the allowed logits, with NaN in place of all others.
 pub(crate) fn copy(
     logits: &[f32],
     allowed: &impl AllowedTokens,
@@ -238,7 +241,7 @@ fn for_each_listed(
     }
 }
 
-/// Some words of a mask, not all of them empty, and the logits that they speak of.
+/// Some words of a mask, not all of them empty, and their logits.
 struct Group<'a> {
     chunks: &'a [[f32; WORD]],
     words: &'a [u64],
@@ -249,7 +252,7 @@ impl Group<'_> {
         self.words.iter().all(|&word| word == u64::MAX)
     }
 
-    /// The largest allowed logit; `-inf` where there is none.
+    /// Returns the largest allowed logit, or `-inf` if there is none.
     #[inline]
     fn max(&self) -> f32 {
         if self.is_full() {
@@ -269,7 +272,7 @@ impl Group<'_> {
         numeric::max(&lanes)
     }
 
-    /// Where the first allowed logit of this value is.
+    /// Returns the position of the first allowed logit with this value.
     fn position(&self, value: f32) -> Option<u32> {
         for (i, (chunk, &word)) in self.chunks.iter().zip(self.words).enumerate() {
             if word != 0
@@ -281,9 +284,9 @@ impl Group<'_> {
         None
     }
 
-    /// Calls `visit` with sixteen logits at a time, NaN in the place of those that are not allowed.
+    /// Calls `visit` with sixteen logits at a time, with NaN in place of those that are not allowed.
     ///
-    /// The first of the sixteen has an id that sixteen divides. Where nothing is allowed, chunks may be left out.
+    /// The first id of each sixteen is a multiple of sixteen. Chunks without an allowed token may be skipped.
     #[inline]
     fn for_each_chunk(&self, mut visit: impl FnMut(&[f32; 16])) {
         if self.is_full() {
@@ -307,12 +310,12 @@ impl Group<'_> {
     }
 }
 
-/// The logits whose bit is set, and NaN in the place of the others.
+/// Returns the logits whose bit is set, and NaN in place of the others.
 #[inline(always)]
 fn select(chunk: &[f32; WORD], word: u64) -> [f32; WORD] {
     let mut selected = [0.0; WORD];
     for quarter in 0..4 {
-        // Constant bits against one repeated value: no shift by lane, which plain x86-64 does not have.
+        // Test constant bits against one broadcast value: plain x86-64 has no per-lane shift.
         let bits = (word >> (quarter * 16)) as u32;
         for lane in 0..16 {
             let at = quarter * 16 + lane;
@@ -323,7 +326,8 @@ fn select(chunk: &[f32; WORD], word: u64) -> [f32; WORD] {
     selected
 }
 
-/// Calls `visit` with the first id of each group that has allowed tokens, `banned` (sorted) taken out of its words.
+/// Calls `visit` with the first id of each group that has allowed tokens, with `banned` (sorted) removed from its
+/// words.
 #[inline]
 fn for_each_group(
     logits: &[f32],
@@ -369,7 +373,7 @@ mod tests {
     use proptest::prelude::*;
     use structgen_vocab::TokenMask;
 
-    /// A few tokens, or whole stretches of them.
+    /// A few tokens, or whole ranges of them.
     fn bans() -> impl Strategy<Value = std::collections::BTreeSet<u32>> {
         let stretch = (0u32..2600, 1u32..300).prop_map(|(from, n)| from..from + n);
         let stretches = proptest::collection::vec(stretch, 0..6);
@@ -410,7 +414,7 @@ mod tests {
                     let at = at.index(logits.len());
                     logits[at] = f32::INFINITY;
                 }
-                // A width that is no multiple of the word's, to either side of the logits'.
+                // A width that is not a multiple of the word's, smaller or larger than that of the logits.
                 let mut mask = TokenMask::new((words.len() * 64).saturating_sub(7));
                 for id in 0..mask.len() {
                     if words[id / 64] >> (id % 64) & 1 == 1 {
@@ -422,7 +426,7 @@ mod tests {
             })
     }
 
-    /// The naive way: `-inf` in every forbidden place, then everything over all of the logits.
+    /// The naive way: write `-inf` for every forbidden token, then compute over all logits.
     fn masked(logits: &[f32], mask: &PlainMask, banned: &[TokenId]) -> Vec<f32> {
         let value = |(i, &logit): (usize, &f32)| {
             let id = TokenId(i as u32);
@@ -437,7 +441,7 @@ mod tests {
 
     #[test]
     fn bans_count_in_a_last_word_that_is_no_whole_one() {
-        // The largest are banned, several of them after the last whole word.
+        // The largest logits are banned, several of them after the last whole word.
         let logits: Vec<f32> = (0..265u16).map(f32::from).collect();
         let mut mask = TokenMask::new(logits.len());
         (0..265).for_each(|id| mask.allow(TokenId(id)));

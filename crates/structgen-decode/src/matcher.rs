@@ -1,4 +1,4 @@
-//! The matcher as the loop's constraint.
+//! Implements the constraint trait for the matcher.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Exponential, logarithm and sums that give the same bits on every platform.
+//! Exponential, logarithm and sums with the same bits on every platform.
 //!
-//! Rust promises nothing about the last bits of `f32::exp` and `f64::ln`: they come from the platform's C library. A
-//! seeded draw must not depend on that, so these are built from additions, multiplications and bit shifts alone, which
+//! Rust guarantees nothing about the last bits of `f32::exp` and `f64::ln`, which come from the platform's C library. A
+//! seeded draw must not depend on them, so these functions use only additions, multiplications and bit shifts, which
 //! IEEE 754 fixes. Loops over slices have no branches and vectorise.
 
 #![expect(
@@ -9,7 +9,7 @@
     reason = "loops of constant length over lanes are unrolled and vectorised; zipped iterators were not"
 )]
 
-/// Below this, `exp` is taken as zero. It keeps subnormal numbers, which are slow, out of the sums.
+/// Below this, `exp` returns zero. This keeps subnormal numbers, which are slow, out of the sums.
 const EXP_UNDERFLOW: f32 = -87.0;
 
 /// `e^x` for `x <= 0`, within two units in the last place; zero below -87 and for NaN.
@@ -17,7 +17,7 @@ const EXP_UNDERFLOW: f32 = -87.0;
 /// Range reduction by Cody and Waite (1980), then a polynomial on `[-ln 2 / 2, ln 2 / 2]`.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    // Adding and taking away 1.5 * 2^23 rounds to the nearest integer without a call into the C library.
+    // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer without a call into the C library.
     const ROUND: f32 = 12_582_912.0;
     // 355/512: few enough bits that the product with any n here is exact.
     const LN2_HIGH: f32 = 355.0 / 512.0;
@@ -26,7 +26,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     let rounded = clamped * std::f32::consts::LOG2_E + ROUND;
     let n = rounded - ROUND;
     let r = (clamped - n * LN2_HIGH) - n * LN2_LOW;
-    // The Taylor coefficients up to r^7: at |r| <= 0.347 the rest is below half a unit in the last place.
+    // The Taylor coefficients up to r^7: at |r| <= 0.347 the remainder is below half a unit in the last place.
     let mut p = 1.0 / 5040.0;
     p = p * r + 1.0 / 720.0;
     p = p * r + 1.0 / 120.0;
@@ -38,7 +38,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     // The last bits of the rounded number are those of n. Conversions of floats to integers saturate, which does not
     // vectorise.
     let scale = f32::from_bits(rounded.to_bits().wrapping_add(127) << 23);
-    // The comparison is the negated one, so that NaN weighs nothing.
+    // The comparison is negated so that NaN weighs nothing.
     if x >= EXP_UNDERFLOW { p * scale } else { 0.0 }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn ln(x: f64) -> f64 {
         mantissa *= 0.5;
         exponent += 1;
     }
-    // ln m = 2 artanh((m - 1) / (m + 1)); |s| <= 0.1716, so that eleven terms reach the last place.
+    // ln m = 2 artanh((m - 1) / (m + 1)); |s| <= 0.1716, so eleven terms suffice for full precision.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let s2 = s * s;
     let mut sum = 0.0;
@@ -73,7 +73,7 @@ pub(crate) fn exp_f64(x: f64) -> f64 {
     const LN2_LOW: f64 = 1.428_606_820_309_417_2e-6;
     let n = (x * std::f64::consts::LOG2_E + 0.5).floor();
     let r = (x - n * LN2_HIGH) - n * LN2_LOW;
-    // The Taylor series up to r^13: at |r| <= 0.347 the rest is below half a unit in the last place.
+    // The Taylor series up to r^13: at |r| <= 0.347 the remainder is below half a unit in the last place.
     let mut sum = 1.0;
     for k in (1..=13).rev() {
         sum = 1.0 + sum * r / f64::from(k);
@@ -81,7 +81,7 @@ pub(crate) fn exp_f64(x: f64) -> f64 {
     sum * f64::from_bits(((n as i64 + 1023) as u64) << 52)
 }
 
-/// `base` to the power of `exponent` by repeated squaring.
+/// Raises `base` to the power of `exponent`, by repeated squaring.
 pub(crate) fn power(mut base: f64, mut exponent: usize) -> f64 {
     let mut product = 1.0;
     while exponent > 0 {
@@ -94,13 +94,13 @@ pub(crate) fn power(mut base: f64, mut exponent: usize) -> f64 {
     product
 }
 
-/// The larger one; a number rather than NaN, if it comes first.
+/// Returns the larger number; a number rather than NaN, if it comes first.
 #[inline(always)]
 fn larger(best: f32, other: f32) -> f32 {
     if other > best { other } else { best }
 }
 
-/// The largest of `logits`, NaN left out; `-inf` where there is none.
+/// Returns the largest of `logits`, ignoring NaN; `-inf` if there is none.
 #[inline(always)]
 pub(crate) fn max(logits: &[f32]) -> f32 {
     let (chunks, tail) = logits.as_chunks::<16>();
@@ -108,7 +108,8 @@ pub(crate) fn max(logits: &[f32]) -> f32 {
     tail.iter().fold(largest, |best, &l| larger(best, l))
 }
 
-/// The largest in each of sixteen lanes, NaN left out: independent maxima let the compiler use whole registers.
+/// Computes the maximum of each of sixteen lanes, ignoring NaN: independent maxima let the compiler use whole
+/// registers.
 #[inline(always)]
 fn lane_maxima(chunks: &[[f32; 16]]) -> [f32; 16] {
     let mut lanes = [f32::NEG_INFINITY; 16];
@@ -120,7 +121,7 @@ fn lane_maxima(chunks: &[[f32; 16]]) -> [f32; 16] {
     lanes
 }
 
-/// The largest of sixteen: halves against halves, since one after another would be a chain.
+/// Returns the largest of sixteen, by comparing halves: one after another would be a dependency chain.
 #[inline(always)]
 fn max_of_lanes(lanes: [f32; 16]) -> f32 {
     let eight: [f32; 8] = std::array::from_fn(|i| larger(lanes[i], lanes[i + 8]));
@@ -128,13 +129,14 @@ fn max_of_lanes(lanes: [f32; 16]) -> f32 {
     larger(larger(four[0], four[2]), larger(four[1], four[3]))
 }
 
-/// [`max`] of just so many.
+/// [`max`] of exactly 64.
 #[inline(always)]
 pub(crate) fn max_of_64(logits: &[f32; 64]) -> f32 {
     max_of_lanes(lane_maxima(logits.as_chunks().0))
 }
 
-/// One term of a softmax whose largest logit is `max`. With `max = +inf` the infinite logits share everything.
+/// Returns one term of a softmax whose largest logit is `max`. With `max = +inf`, the infinite logits share all of the
+/// weight.
 #[inline(always)]
 pub(crate) fn weight(logit: f32, max: f32) -> f32 {
     if max == f32::INFINITY {
@@ -143,9 +145,9 @@ pub(crate) fn weight(logit: f32, max: f32) -> f32 {
     exp(logit - max)
 }
 
-/// A sum of weights in sixteen lanes, each item in the lane of its token id modulo 16.
+/// A sum of weights in sixteen lanes, each weight in the lane of its token id modulo 16.
 ///
-/// The lane depends on the id and not on the place in a list. A list of the allowed tokens and the full vector with
+/// The lane depends on the id rather than on the index in a list. A list of the allowed tokens and the full vector with
 /// zeros elsewhere therefore add the same numbers in the same order, and get the same bits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LaneSum([f64; 16]);
@@ -156,7 +158,7 @@ impl LaneSum {
         self.0[(id & 15) as usize] += f64::from(weight);
     }
 
-    /// Adds the weights of sixteen tokens in a row, of which sixteen divides the first.
+    /// Adds the weights of sixteen consecutive tokens, the first of which is a multiple of sixteen.
     #[inline(always)]
     pub(crate) fn add_aligned(&mut self, weights: &[f32; 16]) {
         for lane in 0..16 {
@@ -164,11 +166,11 @@ impl LaneSum {
         }
     }
 
-    /// Adds the weights of tokens in a row, of which sixteen divides the first.
+    /// Adds the weights of consecutive tokens, the first of which is a multiple of sixteen.
     #[inline(always)]
     pub(crate) fn add_all(&mut self, weights: &[f32]) {
         let (chunks, rest) = weights.as_chunks::<16>();
-        // In a variable of its own, and without a place that is not known beforehand, the lanes stay in registers.
+        // In a local variable, and indexed by constants only, the lanes stay in registers.
         let mut lanes = self.clone();
         for chunk in chunks {
             lanes.add_aligned(chunk);
@@ -184,7 +186,7 @@ impl LaneSum {
     }
 }
 
-/// `ln(sum(exp(l)))` over all of `logits`, NaN counted as `-inf`; `None` where no logit is above `-inf`.
+/// Returns `ln(sum(exp(l)))` over all of `logits`, counting NaN as `-inf`; `None` if no logit is above `-inf`.
 pub(crate) fn log_sum_exp(logits: &[f32]) -> Option<f64> {
     let max = max(logits);
     if max == f32::NEG_INFINITY {
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn exp_has_the_recorded_bits() {
-        // Guards portability: any platform that runs the tests must produce exactly these.
+        // Portability: every platform that runs the tests must produce exactly these.
         let bits: Vec<u32> = [-0.1f32, -1.0, -3.7, -20.25, -86.9]
             .iter()
             .map(|&x| exp(x).to_bits())

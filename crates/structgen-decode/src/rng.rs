@@ -1,12 +1,12 @@
-//! The random numbers of one sequence.
+//! The random number generator of a sequence.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// The generator of one sequence, seeded once, with the same numbers on every platform.
+/// The random number generator of one sequence, seeded once. It yields the same numbers on every platform.
 ///
-/// ChaCha with eight rounds (Bernstein 2008). Sequences drawn from one prompt share the seed and differ in the stream,
-/// so that a sequence draws the same numbers however many run beside it.
+/// ChaCha with eight rounds (Bernstein 2008). Sequences drawn from one prompt share the seed but not the stream, so
+/// that a sequence draws the same numbers however many run concurrently.
 ///
 /// ```
 /// use structgen_decode::samplers::SequenceRng;
@@ -20,29 +20,30 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 pub struct SequenceRng(ChaCha8Rng);
 
 impl SequenceRng {
-    /// The generator of sequence number `sequence` of a run seeded with `seed`.
+    /// Creates the generator of sequence number `sequence` of a run seeded with `seed`.
     pub fn new(seed: u64, sequence: u64) -> Self {
         Self::keyed(seed, 0, sequence)
     }
 
-    /// The generator of decisions that are no draws, such as [`Xtc`](crate::samplers::Xtc)'s: independent of
-    /// [`new`](SequenceRng::new)'s.
+    /// Creates the generator of decisions that are not draws, such as those of [`Xtc`](crate::samplers::Xtc):
+    /// independent of that of [`new`](SequenceRng::new).
     pub fn coins(seed: u64, sequence: u64) -> Self {
         Self::keyed(seed, 1, sequence)
     }
 
-    /// The generator by which drafts are drawn: independent of the numbers by which they are tested.
+    /// Creates the generator for drawing drafts, independent of that for accepting them.
     pub(crate) fn drafts(seed: u64, sequence: u64) -> Self {
         Self::keyed(seed, 2, sequence)
     }
 
-    /// The generator by which particles are drawn anew: independent of those by which they draw tokens.
+    /// Creates the generator for resampling particles, independent of those for drawing their tokens.
     pub(crate) fn resampling(seed: u64) -> Self {
         Self::keyed(seed, 3, 0)
     }
 
     fn keyed(seed: u64, purpose: u8, sequence: u64) -> Self {
-        // The key is written out here: `seed_from_u64` leaves the expansion of a short seed to its library's version.
+        // The key is written out here: `seed_from_u64` expands a short seed in a way that may change between library
+        // versions.
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8] = purpose;
@@ -51,7 +52,7 @@ impl SequenceRng {
         Self(rng)
     }
 
-    /// The next number, uniform over the multiples of 2^-53 in `[0, 1)`.
+    /// Returns the next number, uniform over the multiples of 2^-53 in `[0, 1)`.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }

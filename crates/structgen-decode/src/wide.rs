@@ -1,15 +1,15 @@
-//! Loops with the widest registers that the processor has.
+//! Loops that use the widest vector registers of the processor.
 //!
-//! A program is compiled for the oldest processors; `pulp` compiles a closure for newer ones, too, and chooses when it
-//! runs. Each of these loops does the same operations in the same order whatever the width, so that results have the
+//! A program is compiled for the oldest processors; `pulp` also compiles a closure for newer ones, and chooses at run
+//! time. Each of these loops does the same operations in the same order whatever the width, so that results have the
 //! same bits everywhere.
 
 use structgen_vocab::TokenId;
 
 use crate::numeric::{self, LaneSum};
 
-/// A closure that owns this can be called only once. So it is called itself, and becomes part of what is compiled for
-/// newer processors; one that could be called again is called through a function of its own, which is not.
+/// A closure that owns this can be called only once. The compiler therefore inlines it into the code compiled for newer
+/// processors; a closure that could be called again would stay a separate function, which is not.
 pub(crate) struct Once;
 
 impl Once {
@@ -32,16 +32,16 @@ macro_rules! wide {
 }
 pub(crate) use wide;
 
-/// The number or zero, without a branch: those are what keeps loops from being vectorised.
+/// Returns the number or zero, without a branch, since branches prevent vectorisation.
 #[inline(always)]
 fn where_true(holds: bool, number: f32) -> f32 {
     f32::from_bits(number.to_bits() & u32::from(holds).wrapping_neg())
 }
 
-/// Logits whose weights are added in single precision before they go into a sum in double precision.
+/// Number of logits whose weights are added in single precision before the sum continues in double precision.
 const BLOCK: usize = 512;
 
-/// The weights of a softmax whose largest logit is `max`, in `weights`.
+/// Computes the weights of a softmax whose largest logit is `max`, into `weights`.
 pub(crate) fn weigh(logits: &[f32], max: f32, weights: &mut Vec<f32>) {
     weights.resize(logits.len(), 0.0);
     let weights = &mut weights[..];
@@ -52,7 +52,7 @@ pub(crate) fn weigh(logits: &[f32], max: f32, weights: &mut Vec<f32>) {
     });
 }
 
-/// [`weigh`], and the weights' [`sum`].
+/// Computes the weights like [`weigh`], and returns their [`sum`].
 pub(crate) fn weigh_and_sum(logits: &[f32], max: f32, weights: &mut Vec<f32>) -> f64 {
     weights.resize(logits.len(), 0.0);
     let weights = &mut weights[..];
@@ -68,7 +68,7 @@ pub(crate) fn weigh_and_sum(logits: &[f32], max: f32, weights: &mut Vec<f32>) ->
     })
 }
 
-/// The sum of the weights, in lanes by id.
+/// Returns the sum of the weights, in lanes by id.
 pub(crate) fn sum_by_id(ids: &[TokenId], weights: &[f32]) -> f64 {
     wide!({
         let mut sum = LaneSum::default();
@@ -89,7 +89,7 @@ pub(crate) fn sum_by_id(ids: &[TokenId], weights: &[f32]) -> f64 {
     })
 }
 
-/// The sum of the weights, whose places are ids: equal to [`sum_by_id`] of those above zero.
+/// Returns the sum of weights whose indices are ids: equal to [`sum_by_id`] of those above zero.
 pub(crate) fn sum(weights: &[f32]) -> f64 {
     wide!({
         let mut sum = LaneSum::default();
@@ -98,12 +98,12 @@ pub(crate) fn sum(weights: &[f32]) -> f64 {
     })
 }
 
-/// The largest logit, NaN left out; `-inf` where there is none.
+/// Returns the largest logit, ignoring NaN; `-inf` if there is none.
 pub(crate) fn max(logits: &[f32]) -> f32 {
     wide!({ numeric::max(logits) })
 }
 
-/// Changes all logits alike.
+/// Applies a function to all logits.
 pub(crate) fn map(logits: &mut [f32], change: impl Fn(f32) -> f32) {
     wide!({
         for logit in logits {
@@ -112,7 +112,7 @@ pub(crate) fn map(logits: &mut [f32], change: impl Fn(f32) -> f32) {
     });
 }
 
-/// Calls `visit` with the places of logits that are at least `smallest`.
+/// Calls `visit` with the indices of logits that are at least `smallest`.
 pub(crate) fn for_each_from(logits: &[f32], smallest: f32, mut visit: impl FnMut(usize)) {
     let visit = &mut visit;
     wide!({
@@ -128,8 +128,8 @@ pub(crate) fn for_each_from(logits: &[f32], smallest: f32, mut visit: impl FnMut
     });
 }
 
-/// Where the block of weights begins with which their sum, on top of `sum`, passes `target`, and the sum before it; the
-/// end and the sum of all where it does not. Only weights of logits that are at least `smallest` count.
+/// Returns the start of the block in which the sum of the weights, added to an initial sum, passes `target`, and the
+/// sum before it; if it does not, the end and the total. Only weights of logits that are at least `smallest` count.
 pub(crate) fn block_that_passes(
     logits: &[f32],
     weights: &[f32],
@@ -161,8 +161,8 @@ pub(crate) fn block_that_passes(
     })
 }
 
-/// Nearly the sums of the weights of what has a logit of at least each threshold: additions are in single precision for
-/// a while.
+/// Approximates, for each threshold, the sum of the weights whose logits are at least that: the sums are in single
+/// precision within a block.
 pub(crate) fn masses_from(logits: &[f32], weights: &[f32], thresholds: [f32; 4]) -> [f64; 4] {
     wide!({
         let mut totals = [0.0; 4];
@@ -170,7 +170,7 @@ pub(crate) fn masses_from(logits: &[f32], weights: &[f32], thresholds: [f32; 4])
         for (logits, weights) in blocks {
             let (chunks, rest) = logits.as_chunks::<16>();
             let (weights, weights_of_rest) = weights.as_chunks::<16>();
-            // One after another, over a block that is loaded: all four in one loop were not vectorised well.
+            // One threshold after another over a loaded block: a loop over all four at once did not vectorise well.
             for (total, threshold) in totals.iter_mut().zip(thresholds) {
                 let mut lanes = [0.0f32; 16];
                 for (logits, weights) in chunks.iter().zip(weights) {
@@ -189,7 +189,7 @@ pub(crate) fn masses_from(logits: &[f32], weights: &[f32], thresholds: [f32; 4])
     })
 }
 
-/// The place of the `n`-th logit, counted from one, that equals `value`; where there are fewer, the end.
+/// Returns the index of the `n`-th logit, counted from one, that equals `value`, or the length if there are fewer.
 pub(crate) fn nth_equal(logits: &[f32], value: f32, n: usize) -> usize {
     wide!({
         let mut left = n;
@@ -213,8 +213,8 @@ pub(crate) fn nth_equal(logits: &[f32], value: f32, n: usize) -> usize {
     })
 }
 
-/// The sum of the weights of what has a logit of at least `high`, and how many these are; `visit` is called with the
-/// places of logits from `low` to below `high`.
+/// Returns the sum of the weights whose logits are at least `high`, and their number. Calls `visit` with the indices of
+/// logits from `low` to below `high`.
 pub(crate) fn split(
     logits: &[f32],
     weights: &[f32],
@@ -227,8 +227,8 @@ pub(crate) fn split(
         let mut counts = [0u32; 16];
         let blocks = logits.chunks(BLOCK).zip(weights.chunks(BLOCK));
         for (at, (logits, weights)) in blocks.enumerate() {
-            // Nothing is called within this loop, so that its sums stay in registers; runs in which something is to be
-            // visited are noted.
+            // Nothing is called within this loop, so that its sums stay in registers; runs with something to visit are
+            // noted.
             let (mut sums, mut numbers) = (lanes, counts);
             let mut noted = [0u32; BLOCK / 16];
             let (runs, rest) = logits.as_chunks::<16>();

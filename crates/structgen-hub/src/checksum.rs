@@ -1,21 +1,21 @@
-//! Checksums of files, as the hub has them.
+//! Checksums of files, as listed by the hub.
 
 use std::fmt;
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-/// What a file's bytes must hash to.
+/// The checksum of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Checksum {
-    /// SHA-256 of the bytes, in hexadecimal: of files that are stored beside the repository (Git LFS).
+    /// SHA-256 of the bytes, in hexadecimal: for files stored outside the repository (Git LFS).
     Sha256(String),
-    /// SHA-1 of the bytes as a Git object, in hexadecimal: of files in the repository itself.
+    /// SHA-1 of the bytes as a Git object, in hexadecimal: for files in the repository itself.
     GitObject(String),
 }
 
 impl Checksum {
-    /// A checksum of `digits` hexadecimal digits.
+    /// Parses a checksum of hexadecimal digits.
     pub(crate) fn sha256(digits: &str) -> Option<Self> {
         is_hexadecimal(digits, 64).then(|| Self::Sha256(digits.to_owned()))
     }
@@ -24,7 +24,7 @@ impl Checksum {
         is_hexadecimal(digits, 40).then(|| Self::GitObject(digits.to_owned()))
     }
 
-    /// A hash of a file of `size` bytes, to compare with this checksum.
+    /// Returns a hasher for a file of `size` bytes, to compare with this checksum.
     pub(crate) fn hasher(&self, size: u64) -> Hasher {
         match self {
             Self::Sha256(_) => Hasher::Sha256(Sha256::new()),
@@ -34,7 +34,7 @@ impl Checksum {
         }
     }
 
-    /// The hexadecimal digits.
+    /// Returns the hexadecimal digits.
     #[must_use]
     pub fn digits(&self) -> &str {
         match self {
@@ -57,7 +57,7 @@ fn is_hexadecimal(digits: &str, len: usize) -> bool {
     digits.len() == len && digits.bytes().all(is_digit)
 }
 
-/// A hash under way.
+/// A hash in progress.
 #[derive(Clone)]
 pub(crate) enum Hasher {
     Sha256(Sha256),

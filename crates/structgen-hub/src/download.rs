@@ -1,4 +1,4 @@
-//! Downloads that continue where they ended, and are compared with their checksums.
+//! Downloads, which resume where they ended and are verified by checksum.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,35 +9,35 @@ use std::time::Duration;
 use crate::checksum::Hasher;
 use crate::{Hub, HubError, RemoteFile, Repository};
 
-/// Attempts without a byte in between after which a download is given up.
+/// Attempts without any new byte after which a download fails.
 const ATTEMPTS: u32 = 4;
 
-/// The time before another attempt, times the number of those that came to nothing.
+/// The delay before another attempt, multiplied by the number of failed ones.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// What a download came to.
+/// The outcome of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Downloaded {
-    /// The file was there, and has the right checksum.
+    /// The file existed, with the right checksum.
     Already,
     /// It was downloaded.
     Whole,
-    /// Its end was downloaded, after what an earlier attempt had left.
+    /// The rest of the file was downloaded, after what an earlier attempt had left.
     Rest {
-        /// The bytes that were there.
+        /// The number of bytes that existed.
         from: u64,
     },
 }
 
 impl Hub {
-    /// Downloads a file of a repository to a path, whose folder is made where it is missing.
+    /// Downloads a file of a repository to a path, whose folder is created if it is missing.
     ///
-    /// The file appears under its name when it is complete and has the checksum that the hub lists. Until then it has
-    /// the end `.part` after a few digits of the checksum, and another download continues it, in this process (after
-    /// a connection that ended early) or a later one. `progress` is called with the bytes that are there.
+    /// The file appears under its name once it is complete and has the checksum that the hub lists. Until then its name
+    /// ends in some digits of the checksum and `.part`, and another download continues it: in this process, after a
+    /// connection that ended early, or in a later one. `progress` is called with the number of bytes downloaded so far.
     ///
     /// # Errors
-    /// [`HubError`]; after [`HubError::Damaged`] nothing is left, after others the part.
+    /// [`HubError`]. After [`HubError::Damaged`] nothing is left; after other errors the partial file is kept.
     pub fn download(
         &self,
         repository: &Repository,
@@ -84,7 +84,7 @@ impl Hub {
         })
     }
 
-    /// Requests until the file is complete.
+    /// Sends requests until the file is complete.
     fn fill(
         &self,
         repository: &Repository,
@@ -121,7 +121,7 @@ impl Hub {
         Ok(())
     }
 
-    /// One request for what is missing. A connection that ends early is no error; one that cannot be made is returned.
+    /// Requests the missing part once. A connection that ends early is not an error; one that cannot be made is.
     fn continue_part(
         &self,
         repository: &Repository,
@@ -137,7 +137,7 @@ impl Hub {
         };
         let continues = reply.status() == 206 && range_start(&reply) == from;
         if from.is_some() && !continues {
-            // A server that sends the whole file, or none after what it takes for its end.
+            // The server sent the whole file, or nothing because it regards the file as complete.
             part.restart(file)?;
         }
         if reply.status() == 416 {
@@ -157,7 +157,7 @@ impl Hub {
     }
 }
 
-/// The first byte of a reply that is a part of a file.
+/// Returns the position of the first byte of a partial reply.
 fn range_start<T>(reply: &ureq::http::Response<T>) -> Option<u64> {
     let range = reply.headers().get("content-range")?.to_str().ok()?;
     range
@@ -168,18 +168,18 @@ fn range_start<T>(reply: &ureq::http::Response<T>) -> Option<u64> {
         .ok()
 }
 
-/// A file under way.
+/// A file being downloaded.
 struct Part {
     path: PathBuf,
     /// Locked, so that no two processes write it.
     file: File,
     len: u64,
-    /// The hash of the bytes that are on disk.
+    /// The hash of the bytes on disk.
     hasher: Hasher,
 }
 
 impl Part {
-    /// Opens what an earlier attempt left, or begins.
+    /// Opens what an earlier attempt left, or a new file.
     fn open(path: &Path, of: &RemoteFile) -> Result<Self, TryLockError> {
         let mut file = File::options()
             .read(true)
@@ -229,7 +229,7 @@ impl Part {
     }
 }
 
-/// Whether a file is there with the size and the checksum that the hub lists.
+/// Returns whether a file exists with the size and the checksum that the hub lists.
 fn is_whole(path: &Path, file: &RemoteFile) -> io::Result<bool> {
     let mut found = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -258,14 +258,14 @@ fn hash(file: &mut File, hasher: &mut Hasher) -> io::Result<u64> {
     }
 }
 
-/// Where a file is while it is incomplete. Another content of the same name has another one.
+/// Returns the path of an incomplete file. Other contents under the same name have another one.
 fn part_path(target: &Path, file: &RemoteFile) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", &file.checksum.digits()[..8]));
     target.with_file_name(name)
 }
 
-/// A path as a part of a URL.
+/// Percent-encodes a path for a URL.
 fn encoded(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,41 +1,41 @@
-//! What can go wrong with a hub.
+//! Errors of a hub.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::{Checksum, RepositoryName};
 
-/// Why a hub could not be used.
+/// Why a request to a hub failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
-    /// A name that cannot be a repository's.
+    /// A repository's name is not valid.
     #[error("{name:?} is no name of a repository: it must be ORG/NAME")]
     Name {
         /// The name.
         name: String,
     },
-    /// A branch, tag or commit that cannot be one.
+    /// A branch, tag or commit is not valid.
     #[error("{revision:?} is no branch, tag or commit")]
     Revision {
         /// The revision.
         revision: String,
     },
-    /// The URL of the hub is none.
+    /// The hub's URL is not valid.
     #[error("{endpoint:?} is no URL of a hub, such as https://huggingface.co")]
     Endpoint {
         /// The URL.
         endpoint: String,
     },
-    /// The access token has characters that no token has.
+    /// The access token contains invalid characters.
     #[error("the access token has characters that no token has")]
     Token,
-    /// There is no connection to the hub.
+    /// The hub cannot be reached.
     #[error("{endpoint} cannot be reached: {reason}")]
     Unreachable {
         /// The hub.
         endpoint: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The hub has no such repository, or does not show it to this user.
@@ -50,7 +50,7 @@ pub enum HubError {
         /// The branch, tag or commit.
         revision: String,
     },
-    /// The repository's terms have to be accepted first.
+    /// The user must accept the repository's terms first.
     #[error(
         "the files of {name} are for users who have accepted its terms at {endpoint}/{name}, and need their token"
     )]
@@ -63,48 +63,48 @@ pub enum HubError {
     /// The hub replied with another error.
     #[error("{url} replies with status {status}")]
     Status {
-        /// What was asked for.
+        /// The requested URL.
         url: String,
         /// The status.
         status: u16,
     },
-    /// The reply is not one of a hub.
+    /// The reply is not that of a hub.
     #[error("{url} replies with {what}: it does not seem to be a hub")]
     Strange {
-        /// What was asked for.
+        /// The requested URL.
         url: String,
         /// What is wrong with the reply.
         what: String,
     },
-    /// A repository has a file that would be written outside of the folder.
+    /// A repository contains a file that would be written outside of the folder.
     #[error("the repository has a file {path:?}, which leads out of the folder")]
     UnsafePath {
         /// The file's path in the repository.
         path: String,
     },
-    /// The connection ended before a file was complete, again and again. What was received is kept for the next attempt.
+    /// The connection kept ending before a file was complete. What was received is kept for the next attempt.
     #[error(
         "the connection ended after {received} of {size} bytes of {path}; another attempt continues there"
     )]
     Cut {
         /// The file's path in the repository.
         path: String,
-        /// The bytes that were received.
+        /// The number of bytes received.
         received: u64,
         /// Its size.
         size: u64,
     },
-    /// A file is not what the hub lists. It is deleted.
+    /// A file does not have the listed checksum. It is deleted.
     #[error("{path} is damaged: the hub lists {expected}, and the file has {got}")]
     Damaged {
         /// The file's path in the repository.
         path: String,
-        /// What the hub lists.
+        /// The listed checksum.
         expected: Checksum,
-        /// What came.
+        /// The checksum of the received file.
         got: Checksum,
     },
-    /// Another process downloads the same file.
+    /// Another process is downloading the same file.
     #[error("{} is being downloaded by another process", path.display())]
     Busy {
         /// The file.
@@ -115,7 +115,7 @@ pub enum HubError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }

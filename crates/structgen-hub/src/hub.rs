@@ -10,28 +10,28 @@ use ureq::{Agent, Body};
 
 use crate::{HubError, Repository, RepositoryName};
 
-/// How long a connection may take to be made, and how long one may be silent.
+/// Timeouts for connecting, and for a connection without data.
 const CONNECT_TIME: Duration = Duration::from_secs(15);
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// The largest list of files.
+/// Maximum size of a list of files.
 const LARGEST_LISTING: u64 = 64 << 20;
 
-/// A hub: <https://huggingface.co>, or a server with its interface.
+/// A hub: <https://huggingface.co>, or a server with the same API.
 #[derive(Debug, Clone)]
 pub struct Hub {
     agent: Agent,
     /// Its URL, without a slash at the end.
     endpoint: String,
-    /// The value of the header with the token.
+    /// The value of the authorization header.
     authorization: Option<String>,
 }
 
 impl Hub {
-    /// The hub at a URL, as a user with an access token, if there is one. Nothing is sent yet.
+    /// Creates a client for the hub at a URL, with the user's access token if there is one. Sends nothing yet.
     ///
-    /// The token goes to this host and, where it redirects to another one, not there. Proxies are taken from the
-    /// environment (`HTTPS_PROXY` and the like), and certificates from the system's store.
+    /// The token is sent to this host only, not to hosts that it redirects to. Proxies are read from the environment
+    /// (`HTTPS_PROXY` and the like), and certificates from the system's store.
     ///
     /// # Errors
     /// [`HubError::Endpoint`], [`HubError::Token`].
@@ -73,16 +73,16 @@ impl Hub {
         })
     }
 
-    /// The hub's URL, without a slash at the end.
+    /// Returns the hub's URL, without a slash at the end.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// The files of a repository at a branch, tag or commit.
+    /// Lists the files of a repository at a branch, tag or commit.
     ///
     /// # Errors
-    /// [`HubError`]: no connection, no such repository, an answer that is none.
+    /// [`HubError`] if the hub cannot be reached, there is no such repository, or the reply is invalid.
     pub fn repository(
         &self,
         name: &RepositoryName,
@@ -97,7 +97,7 @@ impl Hub {
                 revision: revision.to_owned(),
             });
         }
-        // Names of branches may have slashes, such as `refs/pr/1`.
+        // Branch names may contain slashes, such as `refs/pr/1`.
         let revision_part = revision.replace('/', "%2F");
         let url = format!(
             "{}/api/models/{name}/revision/{revision_part}?blobs=true",
@@ -110,7 +110,7 @@ impl Hub {
         Repository::from_json(name, &url, &text)
     }
 
-    /// Asks for a URL, from a byte of it on. The reply has a status that is no error.
+    /// Requests a URL, from a byte on. The reply has a successful status.
     pub(crate) fn get(
         &self,
         url: &str,
@@ -118,7 +118,7 @@ impl Hub {
         name: &RepositoryName,
         revision: &str,
     ) -> Result<Response<Body>, HubError> {
-        // A compressed reply has other lengths.
+        // A compressed reply would have another length.
         let mut request = self.agent.get(url).header("accept-encoding", "identity");
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
@@ -135,7 +135,7 @@ impl Hub {
                 endpoint: self.endpoint.clone(),
                 name: name.clone(),
             }),
-            // The hub does not tell a private repository from one that does not exist.
+            // The hub does not distinguish private repositories from missing ones.
             401 | 403 | 404 => Err(HubError::NotFound {
                 endpoint: self.endpoint.clone(),
                 name: name.clone(),
@@ -168,7 +168,7 @@ impl Hub {
     }
 }
 
-/// Encryption, with the certificates that the system trusts: those of a company's own network are among them.
+/// Configures TLS with the certificates that the system trusts, which may include those of a company's own network.
 fn tls() -> TlsConfig {
     let found = rustls_native_certs::load_native_certs();
     let certificates = found.certs.iter();

@@ -1,8 +1,8 @@
-//! Model folders from the Hugging Face hub, or a server with its interface.
+//! Model folders from the Hugging Face hub, or from a server with the same API.
 //!
 //! A [`Hub`] lists a [`Repository`]: its files with their sizes and checksums, its licence. [`variants`] finds the ONNX
-//! models in the list, each with the files that belong to it, and [`Hub::download`] fetches a file, continues where an
-//! earlier attempt ended, and compares it with its checksum.
+//! models in the list, each with the files that belong to it, and [`Hub::download`] downloads a file, resumes an
+//! earlier attempt, and verifies the checksum.
 //!
 //! ```no_run
 //! use structgen_hub::{Hub, RepositoryName, variants};

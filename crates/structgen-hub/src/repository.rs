@@ -1,4 +1,4 @@
-//! What a repository holds, as the hub lists it.
+//! The contents of a repository, as listed by the hub.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -16,13 +16,13 @@ pub struct RepositoryName {
 }
 
 impl RepositoryName {
-    /// The user or organisation.
+    /// Returns the user or organisation.
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.whole[..self.slash]
     }
 
-    /// The name without its owner.
+    /// Returns the name without its owner.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.whole[self.slash + 1..]
@@ -32,7 +32,7 @@ impl RepositoryName {
 impl FromStr for RepositoryName {
     type Err = HubError;
 
-    /// Letters, digits and `-`, `_`, `.` on both sides of one slash, as the hub allows them.
+    /// Parses letters, digits and `-`, `_`, `.` on both sides of one slash, as the hub allows.
     fn from_str(name: &str) -> Result<Self, HubError> {
         let is_part = |part: &str| {
             let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -64,11 +64,11 @@ impl fmt::Display for RepositoryName {
 pub struct Repository {
     /// Its name.
     pub name: RepositoryName,
-    /// The commit that the list is of.
+    /// The commit of the list.
     pub commit: String,
     /// The licence that the repository names, such as `apache-2.0`.
     pub license: Option<String>,
-    /// Where the licence's text is, if it is none of the usual ones.
+    /// A link to the licence's text, if it is not one of the usual ones.
     pub license_link: Option<String>,
     /// Its files.
     pub files: Vec<RemoteFile>,
@@ -78,15 +78,15 @@ pub struct Repository {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteFile {
-    /// Its path in the repository, which leads down from its root.
+    /// Its path relative to the repository's root, which never leaves it.
     pub path: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// What they hash to.
+    /// Its checksum.
     pub checksum: Checksum,
 }
 
-/// The hub's answer, as far as it is of use.
+/// The part of the hub's reply that is used.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Listing {
@@ -120,7 +120,7 @@ struct Lfs {
 }
 
 impl Repository {
-    /// Reads the hub's answer to `/api/models/NAME/revision/REVISION?blobs=true`.
+    /// Parses the hub's reply to `/api/models/NAME/revision/REVISION?blobs=true`.
     pub(crate) fn from_json(
         name: &RepositoryName,
         url: &str,
@@ -176,7 +176,7 @@ impl Repository {
     }
 }
 
-/// Whether a path is one of a file in a folder, and can be part of a URL as it is.
+/// Returns whether a path stays inside its folder, and needs no encoding in a URL.
 fn leads_down(path: &str) -> bool {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     let has_odd = path.contains('\\') || path.chars().any(char::is_control);

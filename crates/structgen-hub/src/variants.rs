@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use crate::RemoteFile;
 
-/// A model of a repository: what a model folder needs of it.
+/// A model of a repository: the files that a model folder needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variant {
-    /// The suffix of its graph (`q4`, `fp16`, `int8`); `plain` for a graph without one; the folder, for
-    /// onnxruntime-genai's.
+    /// The suffix of its graph (`q4`, `fp16`, `int8`); `plain` for a graph without one; for onnxruntime-genai's, the
+    /// folder.
     pub name: String,
-    /// Its files, each with the path that it has in the model folder.
+    /// Its files, each with its path in the model folder.
     pub files: Vec<(RemoteFile, String)>,
 }
 
 impl Variant {
-    /// Whether it has neither suffix nor folder.
+    /// Returns whether it has neither suffix nor folder.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.name == PLAIN
     }
 
-    /// The bytes of all files.
+    /// Returns the total size of its files in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let sizes = self.files.iter().map(|(file, _)| file.size);
@@ -33,7 +33,8 @@ impl Variant {
 /// The name of a variant without a suffix.
 const PLAIN: &str = "plain";
 
-/// Stems of the graphs of a whole decoder, the usual one first, and last that of half of one, as model folders are opened.
+/// File stems of graphs with a whole decoder, the usual one first, and last the stem of half of one, in the order of
+/// opening model folders.
 const STEMS: [&str; 4] = [
     "model",
     "decoder_model_merged",
@@ -41,16 +42,16 @@ const STEMS: [&str; 4] = [
     "decoder_with_past_model",
 ];
 
-/// The folders in which optimum's layout has graphs.
+/// The folders of graphs in optimum's layout.
 const GRAPH_FOLDERS: [&str; 2] = ["", "onnx/"];
 
-/// The largest file beside the graphs: a tokenizer's.
+/// Maximum size of a file other than the graphs: that of a tokenizer.
 const LARGEST_BESIDE: u64 = 256 << 20;
 
-/// The ONNX models in a list of files, by name.
+/// Returns the ONNX models in a list of files, sorted by name.
 ///
-/// Each has the configuration, tokenizer, chat templates and licences beside it, its graph, and the files that begin
-/// with the graph's name, which have its external data.
+/// Each has its graph, the files whose names start with the graph's, which contain its external data, and the
+/// configuration, tokenizer, chat templates and licences.
 #[must_use]
 pub fn variants(files: &[RemoteFile]) -> Vec<Variant> {
     let mut found: BTreeMap<String, Variant> = BTreeMap::new();
@@ -93,12 +94,12 @@ pub fn variants(files: &[RemoteFile]) -> Vec<Variant> {
     found.into_values().collect()
 }
 
-/// The name of a file that is in a folder itself.
+/// Returns the name of a file that is directly in a folder.
 fn in_folder<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|name| !name.contains('/'))
 }
 
-/// The name of a graph, taken apart.
+/// The parsed name of a graph.
 #[derive(Clone, Copy)]
 struct Graph<'n> {
     stem: &'static str,
@@ -109,7 +110,7 @@ impl<'n> Graph<'n> {
     fn of_name(name: &'n str) -> Option<Self> {
         let name = name.strip_suffix(".onnx")?;
         let stems = STEMS.into_iter().filter(|stem| name.starts_with(stem));
-        // The longest: `model_merged` has no suffix `merged`.
+        // The longest one: `model_merged` does not have a suffix `merged`.
         let stem = stems.max_by_key(|stem| stem.len())?;
         let suffix = match &name[stem.len()..] {
             "" => None,
@@ -118,7 +119,7 @@ impl<'n> Graph<'n> {
         Some(Self { stem, suffix })
     }
 
-    /// The graph, those that run with it, and the files with their external data: `model.onnx_data`,
+    /// Returns the graph, those that run with it, and the files with their external data: `model.onnx_data`,
     /// `model.onnx_data_1`, `model.onnx.data`.
     fn files(
         self,
@@ -137,7 +138,7 @@ impl<'n> Graph<'n> {
         let is_there = |path: &String| files.iter().any(|file| file.path == *path);
         let graphs: Vec<String> = { with.iter() }
             .map(|stem| {
-                // What has no such variant is taken plain.
+                // If there is no such variant, the plain file is used.
                 let own = Some(format!("{folder}{stem}{suffix}.onnx")).filter(is_there);
                 own.unwrap_or_else(|| format!("{folder}{stem}.onnx"))
             })
@@ -156,14 +157,14 @@ impl<'n> Graph<'n> {
     }
 }
 
-/// The files of a repository's root that are not weights, and its chat templates.
+/// Returns the files in a repository's root that are not weights, and its chat templates.
 fn beside(files: &[RemoteFile]) -> impl Iterator<Item = (RemoteFile, String)> {
     const ENDS: [&str; 5] = [".json", ".jinja", ".txt", "tokenizer.model", "spiece.model"];
     const LICENCES: [&str; 4] = ["LICENSE", "LICENCE", "NOTICE", "USE_POLICY"];
     let is_wanted = |name: &str| {
         let upper = name.to_ascii_uppercase();
         LICENCES.iter().any(|begin| upper.starts_with(begin))
-            // Lists of the parts of other formats' weights are of no use.
+            // Indices of other formats' weights are not needed.
             || ENDS.iter().any(|end| name.ends_with(end)) && !name.ends_with(".index.json")
     };
     let wanted = files.iter().filter(move |file| {

@@ -1,4 +1,4 @@
-//! Downloads from a server on this machine that plays the hub.
+//! Downloads from a local server in place of the hub.
 
 mod support;
 
@@ -15,7 +15,7 @@ fn repository(server: &Server) -> (Hub, Repository) {
     (hub, repository)
 }
 
-/// More than one buffer, and no two parts alike.
+/// More than one buffer, and without repetition.
 fn content() -> Vec<u8> {
     (0..300_000_u32).flat_map(u32::to_le_bytes).collect()
 }
@@ -52,7 +52,7 @@ fn files_are_downloaded_once_and_compared_with_their_checksums() {
         content()
     );
     assert_eq!(fs::read_dir(dir.path().join("onnx")).unwrap().count(), 1);
-    // One list and two files; the token was sent with each.
+    // One list and two files; the token was sent with each request.
     let requests = server.requests();
     assert_eq!(requests.len(), 3, "{requests:?}");
     assert!(
@@ -87,7 +87,7 @@ fn a_later_download_continues_what_an_earlier_one_left() {
     let whole = content();
     for (ignores_ranges, left, expected) in [
         (false, whole[..700_000].to_vec(), 700_000),
-        // A server that sends the whole file again, and a part that is longer than the file.
+        // A server that sends the whole file again, and a partial file that is longer than the file.
         (true, whole[..700_000].to_vec(), 700_000),
         (false, [&whole[..], b"more"].concat(), 0),
     ] {
@@ -126,7 +126,7 @@ fn damaged_files_are_refused_and_leave_nothing() {
         assert!(matches!(error, HubError::Damaged { .. }), "{error}");
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-    // A file that was changed on this machine is downloaded again.
+    // A file that was changed locally is downloaded again.
     let server = self::server(Behaviour::default());
     let (hub, repository) = self::repository(&server);
     let target = dir.path().join("config.json");

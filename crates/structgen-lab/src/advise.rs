@@ -1,4 +1,4 @@
-//! What an output shows, and what to change.
+//! Finds symptoms in an output, and suggests what to change.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,16 +6,16 @@ use std::str::FromStr;
 use serde::Serialize;
 use structgen_vocab::TokenId;
 
-/// The fewest tokens of a loop: an ending that repeats over fewer is no loop yet.
+/// Minimum number of tokens in a loop: an ending that repeats over fewer is not a loop yet.
 const LOOP_TOKENS: usize = 24;
 
-/// The longest stretch that is looked for as the period of a loop.
+/// The longest period of a loop to look for.
 const LONGEST_PERIOD: usize = 256;
 
-/// The fewest tokens of which the surprise means anything.
+/// Minimum number of tokens for a meaningful mean surprise.
 const NONSENSE_TOKENS: usize = 8;
 
-/// The fewest tokens per second that are not called slow.
+/// Minimum number of tokens per second that does not count as slow.
 pub const SLOW: f64 = 5.0;
 
 /// What is known of an output.
@@ -23,16 +23,15 @@ pub const SLOW: f64 = 5.0;
 pub struct Observed<'a> {
     /// Its tokens.
     pub tokens: &'a [TokenId],
-    /// Whether it ended because no more tokens were allowed.
+    /// Whether it ended because of the limit on new tokens.
     pub is_cut_off: bool,
-    /// The mean surprise of its tokens under the model, in nats, and the number of tokens of the vocabulary, where
-    /// they are known.
+    /// The mean surprise of its tokens under the model, in nats, and the size of the vocabulary, if known.
     pub surprise: Option<(f64, usize)>,
-    /// Tokens per second, where that is known.
+    /// Tokens per second, if known.
     pub speed: Option<f64>,
 }
 
-/// What is wrong with an output, or kept it from coming.
+/// What is wrong with an output, or prevented it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Symptom {
@@ -40,16 +39,16 @@ pub enum Symptom {
     Loops,
     /// Its tokens surprise the model more than text would.
     Nonsense,
-    /// It was ended by the number of tokens.
+    /// It reached the limit on new tokens.
     CutOff,
-    /// It came slowly.
+    /// It was generated slowly.
     Slow,
-    /// Memory was not enough.
+    /// There was not enough memory.
     OutOfMemory,
 }
 
 impl Symptom {
-    /// All of them.
+    /// All symptoms.
     pub const ALL: [Self; 5] = [
         Self::Loops,
         Self::Nonsense,
@@ -58,7 +57,7 @@ impl Symptom {
         Self::OutOfMemory,
     ];
 
-    /// The name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Loops => "loops",
@@ -69,7 +68,7 @@ impl Symptom {
         }
     }
 
-    /// What it means, and what to change, in a line.
+    /// Explains it, and what to change, in a line.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Loops => {
@@ -90,12 +89,12 @@ impl Symptom {
         }
     }
 
-    /// What an output shows.
+    /// Returns the symptoms of an output.
     ///
-    /// - It loops where its last 24 tokens or more are a stretch of at most 256 tokens three times over.
-    /// - It is nonsense where the mean surprise of eight tokens or more is above half of what tokens drawn by lot have,
+    /// - It loops if at least its last 24 tokens are a sequence of at most 256 tokens repeated three times.
+    /// - It is nonsense if the mean surprise of at least eight tokens exceeds half of that of uniformly random tokens,
     ///   `½ ln(vocabulary)`.
-    /// - It is slow below five tokens a second.
+    /// - It is slow below five tokens per second.
     ///
     /// ```
     /// use structgen_lab::advise::{Observed, Symptom};
@@ -127,7 +126,7 @@ impl fmt::Display for Symptom {
     }
 }
 
-/// A name that is no symptom's.
+/// A name that is not a symptom's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of the symptoms loops, nonsense, cut-off, slow and out-of-memory")]
 pub struct UnknownSymptom(pub String);
@@ -141,7 +140,7 @@ impl FromStr for Symptom {
     }
 }
 
-/// The length of the shortest stretch that the tokens end with three times in a row, over 24 tokens at least.
+/// Returns the length of the shortest sequence that the tokens end with three times in a row, over at least 24 tokens.
 pub fn period_at_end(tokens: &[TokenId]) -> Option<usize> {
     (1..=LONGEST_PERIOD).find(|&period| {
         let needed = (3 * period).max(LOOP_TOKENS);
@@ -171,7 +170,7 @@ mod tests {
         assert_eq!(period_at_end(&tokens), None);
         assert_eq!(period_at_end(&ids([4; 23])), None);
         assert_eq!(period_at_end(&ids([4; 24])), Some(1));
-        // A list of alike objects repeats its keys, and is no loop.
+        // A list of similar objects repeats its keys, but is not a loop.
         let list: Vec<TokenId> = (0..20).flat_map(|i| ids([1, 2, 3, 100 + i, 4])).collect();
         assert_eq!(period_at_end(&list), None);
     }

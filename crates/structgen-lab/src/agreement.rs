@@ -1,16 +1,17 @@
-//! How far two models agree about the next token.
+//! How far two models agree on the next token.
 //!
-//! Both read the same text, and after each token of it the distributions of the next one are compared: `p`, the
-//! reference's, and `q`, the other's, at temperature one.
+//! Both read the same text, and after each of its tokens the distributions of the next one are compared: `p`, the
+//! reference's, and `q`, the other's, at temperature 1.
 //!
-//! - A position agrees where both have the same likeliest token, so greedy decoding would take the same.
-//! - `KL(p || q) = Σ p ln(p / q)`, in nats; zero where both give the same, infinite where `q` excludes what `p` does not.
+//! - The models agree at a position if both have the same most probable token, which greedy decoding takes.
+//! - `KL(p || q) = Σ p ln(p / q)`, in nats; zero if both are equal, infinite if `q` excludes something that `p` does
+//!   not.
 
 use serde::Serialize;
 
 use crate::{Distribution, NoDistribution};
 
-/// The agreement over positions that were added one by one.
+/// The agreement over positions, which are added one by one.
 ///
 /// ```
 /// use structgen_lab::agreement::Agreement;
@@ -19,7 +20,7 @@ use crate::{Distribution, NoDistribution};
 /// agreement.push(&[2.0, 1.0], &[2.0, 1.0])?;
 /// agreement.push(&[2.0, 1.0], &[1.0, 2.0])?;
 /// assert_eq!(agreement.greedy(), 0.5);
-/// // tanh(1/2), where probabilities of a logit apart change places.
+/// // tanh(1/2): the probabilities, one logit apart, are swapped.
 /// assert_eq!(format!("{:.3}", agreement.largest_kl), "0.462");
 /// # Ok::<(), structgen_lab::NoDistribution>(())
 /// ```
@@ -27,7 +28,7 @@ use crate::{Distribution, NoDistribution};
 pub struct Agreement {
     /// The number of positions.
     pub positions: usize,
-    /// Of these, where both have the same likeliest token.
+    /// The number of these at which both have the same most probable token.
     pub same: usize,
     /// The largest divergence.
     pub largest_kl: f64,
@@ -36,18 +37,18 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Adds a position: the logits of the reference and of the other. Where one has more, such as padding after the
-    /// vocabulary, the rest is left out.
+    /// Adds a position: the logits of the reference and of the other model. If one has more logits, such as padding
+    /// after the vocabulary, the rest is ignored.
     ///
     /// # Errors
-    /// [`NoDistribution`], where logits are none.
+    /// [`NoDistribution`] if logits are not a distribution.
     pub fn push(&mut self, reference: &[f32], other: &[f32]) -> Result<(), NoDistribution> {
         let shared = reference.len().min(other.len());
         let (p, q) = (
             Distribution::from_logits(&reference[..shared])?,
             Distribution::from_logits(&other[..shared])?,
         );
-        // Rounding makes equal distributions differ by less than nothing.
+        // Rounding can make the divergence of equal distributions negative.
         let kl = p.kl(&q).max(0.0);
         self.positions += 1;
         self.same += usize::from(p.top().0 == q.top().0);
@@ -56,7 +57,7 @@ impl Agreement {
         Ok(())
     }
 
-    /// The share of positions with the same likeliest token; one where there are none.
+    /// Returns the share of positions with the same most probable token; one if there are no positions.
     #[must_use]
     pub fn greedy(&self) -> f64 {
         match self.positions {
@@ -65,7 +66,7 @@ impl Agreement {
         }
     }
 
-    /// The mean divergence in nats; zero where there are no positions.
+    /// Returns the mean divergence in nats; zero if there are no positions.
     #[must_use]
     pub fn mean_kl(&self) -> f64 {
         self.sum / self.positions.max(1) as f64

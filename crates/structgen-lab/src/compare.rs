@@ -1,4 +1,4 @@
-//! Samplers compared on one distribution: what they keep, and how far what they draw is from it.
+//! Compares samplers on one distribution: which tokens they keep, and how far their draws are from it.
 
 use serde::Serialize;
 use structgen_decode::SamplingParams;
@@ -8,26 +8,26 @@ use structgen_vocab::TokenId;
 use crate::Distribution;
 use crate::step::Everything;
 
-/// The draws of a method that draws.
+/// The default number of draws of a method that draws.
 pub const DRAWS: usize = 1000;
 
-/// A way to choose tokens, with a name.
+/// A named sampling method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Method {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its parameters.
     pub params: SamplingParams,
 }
 
 impl Method {
-    /// Parameters with a name.
+    /// Creates a method.
     pub fn new(name: impl Into<String>, params: SamplingParams) -> Self {
         let name = name.into();
         Self { name, params }
     }
 
-    /// Greedy, pure sampling, top-k 10, 20 and 50, top-p .5, .9 and .95, min-p .05 and typical-p .9.
+    /// Returns greedy, pure sampling, top-k 10, 20 and 50, top-p .5, .9 and .95, min-p .05 and typical-p .9.
     #[must_use]
     pub fn standard() -> Vec<Self> {
         let pure = SamplingParams {
@@ -66,34 +66,34 @@ impl Method {
     }
 }
 
-/// What became of a distribution under a method.
+/// The effect of a method on a distribution.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// The method's name.
     pub method: String,
-    /// How many tokens were drawn: one where nothing is random.
+    /// The number of tokens drawn: one if nothing is random.
     pub draws: usize,
-    /// How many different tokens were drawn.
+    /// The number of different tokens drawn.
     pub unique: usize,
     /// The entropy of the draws, in nats.
     pub entropy: f64,
     /// Whether the most probable token was drawn.
     pub has_top: bool,
-    /// The divergence of the draws from the original, in nats. The other way round it is infinite as soon as one token
-    /// was not drawn.
+    /// The divergence of the draws from the original, in nats. The reverse is infinite as soon as one token was not
+    /// drawn.
     pub kl_draws: f64,
-    /// The divergence of the distribution that is drawn from: for a sampler that only removes tokens, `−ln(mass kept)`.
+    /// The divergence of the distribution that is sampled: for a sampler that only removes tokens, `−ln(mass kept)`.
     pub kl_exact: f64,
-    /// The original probability of the tokens that are kept.
+    /// The original probability of the kept tokens.
     pub mass: f64,
     /// The total variation distance of the draws from the original.
     pub total_variation: f64,
-    /// The number of tokens that are kept: the nucleus.
+    /// The number of kept tokens: the nucleus.
     pub kept: usize,
 }
 
-/// Applies a method to a distribution, and draws from it, by the chain that decoding uses. Each draw is a first step:
-/// samplers with a memory have none yet.
+/// Applies a method to a distribution and draws from it, with the sampler chain that decoding uses. Each draw is a
+/// first step, so samplers have no history.
 ///
 /// ```
 /// use structgen_lab::{Distribution, NamedDistribution};
@@ -107,7 +107,7 @@ pub struct Compared {
 /// ```
 ///
 /// # Errors
-/// A parameter that makes no sense.
+/// If a parameter is invalid.
 pub fn compare(
     original: &Distribution,
     method: &Method,

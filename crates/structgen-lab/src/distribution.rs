@@ -1,11 +1,11 @@
-//! Distributions over tokens, and how they are measured.
+//! Distributions over tokens, and their metrics.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// Probabilities of tokens, by id. They are not negative and add up to one.
+/// The probabilities of tokens, by id. They are not negative and sum to one.
 ///
 /// ```
 /// use structgen_lab::Distribution;
@@ -18,13 +18,13 @@ use serde::Serialize;
 #[serde(transparent)]
 pub struct Distribution(Vec<f64>);
 
-/// Numbers that make no distribution: there are none, one is negative or no number, or all are zero.
+/// Numbers that are not a distribution: there are none, one is negative or NaN, or all are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("these numbers make no distribution: they must be finite, none negative, and not all zero")]
 pub struct NoDistribution;
 
 impl Distribution {
-    /// Probabilities in proportion to weights.
+    /// Normalises weights to probabilities.
     ///
     /// # Errors
     /// [`NoDistribution`].
@@ -40,15 +40,15 @@ impl Distribution {
         Ok(Self(weights))
     }
 
-    /// Shares that add up to one already.
+    /// Creates a distribution from shares that already sum to one.
     pub(crate) fn of(shares: Vec<f64>) -> Self {
         Self(shares)
     }
 
-    /// The softmax of logits: `p_i = exp(l_i) / Σ exp(l)`. Minus infinity is a probability of zero.
+    /// Returns the softmax of logits: `p_i = exp(l_i) / Σ exp(l)`. Minus infinity gives a probability of zero.
     ///
     /// # Errors
-    /// [`NoDistribution`] where no logit is finite, and where one is plus infinity or no number.
+    /// [`NoDistribution`] if no logit is finite, or one is plus infinity or NaN.
     pub fn from_logits(logits: &[f32]) -> Result<Self, NoDistribution> {
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let above = |logit: &f32| (f64::from(*logit) - f64::from(largest)).exp();
@@ -58,10 +58,11 @@ impl Distribution {
         Self::from_weights(logits.iter().map(above).collect())
     }
 
-    /// The softmax of logits divided by a temperature; at zero, all of it is on the first of the largest.
+    /// Returns the softmax of logits divided by a temperature; at zero, all of the probability is on the first of the
+    /// largest logits.
     ///
     /// # Errors
-    /// As [`from_logits`](Distribution::from_logits); a temperature that is negative or no number.
+    /// As for [`from_logits`](Distribution::from_logits), and if the temperature is negative or NaN.
     pub fn at_temperature(logits: &[f32], temperature: f64) -> Result<Self, NoDistribution> {
         if temperature == 0.0 {
             Self::from_logits(logits)?;
@@ -80,7 +81,7 @@ impl Distribution {
         Self::from_weights(logits.iter().map(weight).collect())
     }
 
-    /// A distribution that has a name.
+    /// Returns a named distribution.
     pub fn named(name: NamedDistribution) -> Self {
         const TOKENS: usize = 1000;
         let weights = (1..=TOKENS).map(|i| i as f64);
@@ -105,32 +106,32 @@ impl Distribution {
         Self(weights.into_iter().map(|weight| weight / sum).collect())
     }
 
-    /// The probabilities, by token id.
+    /// Returns the probabilities, by token id.
     pub fn probabilities(&self) -> &[f64] {
         &self.0
     }
 
-    /// The logarithms of the probabilities, which are logits of this distribution.
+    /// Returns the logarithms of the probabilities, which are logits of this distribution.
     pub fn logits(&self) -> Vec<f32> {
         self.0.iter().map(|p| p.ln() as f32).collect()
     }
 
-    /// The entropy in nats: `H = −Σ p ln p`.
+    /// Returns the entropy in nats: `H = −Σ p ln p`.
     pub fn entropy(&self) -> f64 {
         -{ self.0.iter() }
             .filter(|&&p| p > 0.0)
             .map(|&p| p * p.ln())
-            // The sum of no number is minus zero.
+            // An empty sum is minus zero.
             .sum::<f64>()
             + 0.0
     }
 
-    /// The entropy in bits: `H / ln 2`.
+    /// Returns the entropy in bits: `H / ln 2`.
     pub fn entropy_bits(&self) -> f64 {
         self.entropy() / std::f64::consts::LN_2
     }
 
-    /// The most probable token, the first of several, and its probability.
+    /// Returns the most probable token, the first among equals, and its probability.
     pub fn top(&self) -> (usize, f64) {
         let largest = |best: (usize, f64), (id, &p): (usize, &f64)| {
             if p > best.1 { (id, p) } else { best }
@@ -138,12 +139,12 @@ impl Distribution {
         self.0.iter().enumerate().fold((0, 0.0), largest)
     }
 
-    /// The effective vocabulary: the number of tokens with a probability above a threshold.
+    /// Returns the effective vocabulary: the number of tokens with a probability above a threshold.
     pub fn effective(&self, threshold: f64) -> usize {
         self.0.iter().filter(|&&p| p > threshold).count()
     }
 
-    /// The size of the nucleus: how many of the most probable tokens it takes to have `mass`; at least one.
+    /// Returns the size of the nucleus: how many of the most probable tokens are needed for `mass`; at least one.
     pub fn nucleus(&self, mass: f64) -> usize {
         let mut sum = 0.0;
         let sorted = self.sorted();
@@ -155,33 +156,33 @@ impl Distribution {
         size.count().max(1)
     }
 
-    /// The probabilities, largest first.
+    /// Returns the probabilities, largest first.
     pub fn sorted(&self) -> Vec<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_unstable_by(|a, b| b.total_cmp(a));
         sorted
     }
 
-    /// The divergence of this distribution from another over the same tokens, in nats: `KL = Σ p ln(p / q)`.
+    /// Returns the divergence of this distribution from another over the same tokens, in nats: `KL = Σ p ln(p / q)`.
     ///
-    /// It is infinite where the other gives no probability to something that this one does.
+    /// It is infinite if the other gives no probability to a token that this one does.
     pub fn kl(&self, other: &Self) -> f64 {
         let pairs = self.0.iter().zip(&other.0).filter(|(p, _)| **p > 0.0);
         pairs.map(|(&p, &q)| p * (p / q).ln()).sum::<f64>().max(0.0)
     }
 
-    /// The total variation distance from another distribution over the same tokens: `½ Σ |p − q|`, from 0 to 1.
+    /// Returns the total variation distance to another distribution over the same tokens: `½ Σ |p − q|`, from 0 to 1.
     pub fn total_variation(&self, other: &Self) -> f64 {
         let pairs = self.0.iter().zip(&other.0);
         pairs.map(|(p, q)| (p - q).abs()).sum::<f64>() / 2.0
     }
 }
 
-/// Distributions to try samplers on, over 1,000 tokens.
+/// Distributions for trying out samplers, over 1,000 tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NamedDistribution {
-    /// `p ∝ 1/i`, as words of a language are.
+    /// `p ∝ 1/i`, like the words of a language.
     Zipf,
     /// One token has 0.9, the others share the rest.
     Peaked,
@@ -195,7 +196,7 @@ impl NamedDistribution {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Zipf, Self::Peaked, Self::Flat, Self::Bimodal];
 
-    /// The name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Zipf => "zipf",
@@ -212,7 +213,7 @@ impl fmt::Display for NamedDistribution {
     }
 }
 
-/// A name that is no distribution's.
+/// A name that is not a distribution's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of the distributions zipf, peaked, flat and bimodal")]
 pub struct UnknownDistribution(pub String);

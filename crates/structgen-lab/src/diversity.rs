@@ -1,18 +1,18 @@
-//! How different outputs are from one another and within themselves.
+//! How much outputs differ from one another and within themselves.
 
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use structgen_vocab::TokenId;
 
-/// The share of outputs that are different from all before them, from 0 to 1.
+/// Returns the share of outputs that differ from all before them, from 0 to 1.
 pub fn unique_share(outputs: &[Vec<TokenId>]) -> f64 {
     let different: HashSet<&Vec<TokenId>> = outputs.iter().collect();
     share(different.len(), outputs.len())
 }
 
-/// Distinct-n (Li et al. 2016): the number of different sequences of `n` tokens in all outputs together, over the
-/// number of all.
+/// Returns distinct-n (Li et al. 2016): the number of different n-grams of tokens in all outputs, divided by the number
+/// of all n-grams.
 ///
 /// ```
 /// use structgen_lab::diversity::distinct;
@@ -30,8 +30,8 @@ pub fn distinct(outputs: &[Vec<TokenId>], n: usize) -> f64 {
     share(different.len(), all().count())
 }
 
-/// The type-token ratio: in each output, the number of different tokens over the number of all; the mean over the
-/// outputs.
+/// Returns the type-token ratio: the number of different tokens of an output divided by the number of all its tokens,
+/// averaged over the outputs.
 pub fn type_token_ratio(outputs: &[Vec<TokenId>]) -> f64 {
     let ratio = |output: &Vec<TokenId>| {
         let different: HashSet<&TokenId> = output.iter().collect();
@@ -40,8 +40,8 @@ pub fn type_token_ratio(outputs: &[Vec<TokenId>]) -> f64 {
     mean(outputs.iter().map(ratio))
 }
 
-/// The mean difference of two outputs: the share of positions at which they have different tokens, or only one has
-/// any. The mean is over all pairs; 0 where all outputs are the same.
+/// Returns the mean difference of two outputs: the share of positions at which they have different tokens, or only one
+/// has any. The mean is over all pairs; 0 if all outputs are equal.
 pub fn mean_pairwise_difference(outputs: &[Vec<TokenId>]) -> f64 {
     let pairs = outputs.iter().enumerate().flat_map(|(i, a)| {
         { outputs[..i].iter() }.map(move |b| {
@@ -53,8 +53,7 @@ pub fn mean_pairwise_difference(outputs: &[Vec<TokenId>]) -> f64 {
     mean(pairs)
 }
 
-/// The tokens that come most often, most often first, each with its number and share. Of equal ones, lower ids come
-/// first.
+/// Returns the most common tokens with counts and shares, most common first. Among equals, lower ids come first.
 pub fn most_common(tokens: &[TokenId], most: usize) -> Vec<Common> {
     let mut counts: HashMap<TokenId, usize> = HashMap::new();
     for &token in tokens {
@@ -71,18 +70,18 @@ pub fn most_common(tokens: &[TokenId], most: usize) -> Vec<Common> {
     common.into_iter().map(with_share).collect()
 }
 
-/// A token, and how often it comes.
+/// A token, and how often it occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Common {
     /// The token.
     pub id: u32,
-    /// How often it comes.
+    /// The number of occurrences.
     pub count: usize,
     /// Its share of all tokens.
     pub share: f64,
 }
 
-/// Outputs under one setting, as a sweep compares them.
+/// Metrics of the outputs under one setting, as compared by a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diversity {
     /// The number of outputs.
@@ -95,12 +94,12 @@ pub struct Diversity {
     pub type_token_ratio: f64,
     /// The mean difference of two outputs.
     pub difference: f64,
-    /// How fluent they are: the geometric mean of their tokens' probabilities under the model at temperature one.
+    /// Their fluency: the geometric mean of their tokens' probabilities under the model at temperature 1.
     pub fluency: f64,
 }
 
 impl Diversity {
-    /// The measures of some outputs, of which the log probabilities under the model are known.
+    /// Computes the metrics of outputs with known log probabilities under the model.
     pub fn of(outputs: &[Vec<TokenId>], log_probs: &[f64]) -> Self {
         let fluency = match log_probs {
             [] => 0.0,
@@ -116,14 +115,14 @@ impl Diversity {
         }
     }
 
-    /// What the sweet spot of a sweep has most of: distinct-2 times fluency. Outputs that are all the same have little
-    /// of the one, and noise has little of the other.
+    /// Returns the objective of a sweep: distinct-2 times fluency. Equal outputs have little of the former, and noise
+    /// has little of the latter.
     pub fn sweetness(&self) -> f64 {
         self.distinct[1] * self.fluency
     }
 }
 
-/// The place of the setting with the largest [`sweetness`](Diversity::sweetness), the first of equal ones.
+/// Returns the index of the setting with the largest [`sweetness`](Diversity::sweetness), the first among equals.
 pub fn sweet_spot(sweep: &[Diversity]) -> Option<usize> {
     { (0..sweep.len()).rev() }
         .max_by(|&a, &b| sweep[a].sweetness().total_cmp(&sweep[b].sweetness()))
@@ -136,7 +135,7 @@ fn share(part: usize, all: usize) -> f64 {
     }
 }
 
-/// The mean of some numbers; zero of none.
+/// Returns the mean of some numbers; zero if there are none.
 pub fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = numbers.fold((0.0, 0_usize), |(sum, count), n| (sum + n, count + 1));
     match count {

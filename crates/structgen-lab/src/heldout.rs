@@ -1,23 +1,23 @@
-//! How probable a model finds a text that exists.
+//! How probable an existing text is under a model.
 
 use serde::Serialize;
 use structgen_vocab::TokenId;
 
-/// What a model makes of a text.
+/// A model's score of a text.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Score {
-    /// The log probability of each token, natural.
+    /// The natural log probability of each token.
     pub log_probs: Vec<f64>,
 }
 
 impl Score {
-    /// The log probability of the whole text: the sum of its tokens'.
+    /// Returns the log probability of the whole text: the sum over its tokens.
     pub fn log_prob(&self) -> f64 {
-        // The sum of no number is minus zero.
+        // An empty sum is minus zero.
         self.log_probs.iter().sum::<f64>() + 0.0
     }
 
-    /// The mean surprise of a token in nats: `−Σ ln p / n`. Zero where there is no token.
+    /// Returns the mean surprise per token in nats: `−Σ ln p / n`. Zero if there are no tokens.
     pub fn surprise(&self) -> f64 {
         match self.log_probs.len() {
             0 => 0.0,
@@ -25,7 +25,8 @@ impl Score {
         }
     }
 
-    /// The perplexity: `exp` of the mean surprise, as of choosing among that many equally probable tokens at each step.
+    /// Returns the perplexity: `exp` of the mean surprise, equivalent to choosing among that many equally probable
+    /// tokens at each step.
     pub fn perplexity(&self) -> f64 {
         self.surprise().exp()
     }
@@ -36,8 +37,8 @@ impl Score {
     }
 }
 
-/// The log probability of a token: its logit less the logarithm of the sum of all exponentials. Minus infinity where
-/// the token has no logit.
+/// Returns the log probability of a token: its logit minus the logarithm of the sum of all exponentials. Minus infinity
+/// if the token has no logit.
 ///
 /// ```
 /// use structgen_lab::heldout::log_prob;

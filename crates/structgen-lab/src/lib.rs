@@ -1,23 +1,23 @@
-//! Decoding, models and memory under a glass: measures, formulas, experiments and charts, without printing any of them.
+//! Tools to inspect decoding, models and memory: metrics, formulas, experiments and charts. Nothing is printed.
 //!
-//! Each module answers one question, and its documentation has the formula:
+//! Each module answers one question, and documents its formulas:
 //!
 //! | module | question |
 //! |---|---|
-//! | [`distribution`] | how spread out is a distribution, and how far from another? |
+//! | [`distribution`] | how spread out is a distribution, and how far is it from another? |
 //! | [`temperature`] | what does a temperature do, and which one suits a task? |
-//! | [`step`] | what do mask and samplers leave of one step's logits? |
-//! | [`compare`] | how far is what a sampler draws from what the model meant? |
+//! | [`step`] | which logits of a step do mask and samplers keep? |
+//! | [`compare`] | how far are a sampler's draws from the model's distribution? |
 //! | [`diversity`] | how different are outputs from one another? |
-//! | [`heldout`] | how probable is a text that exists? |
-//! | [`advise`] | what does an output show, and what should be changed? |
-//! | [`agreement`] | how far do two models agree about the next token? |
-//! | [`memory`] | does a model fit into a device's memory, with its cache? |
-//! | [`quantize`] | how much do weights lose when they are stored in a few bits? |
-//! | [`chart`] | pictures of all of that, as SVG and PNG |
+//! | [`heldout`] | how probable is an existing text? |
+//! | [`advise`] | what is wrong with an output, and what should be changed? |
+//! | [`agreement`] | how far do two models agree on the next token? |
+//! | [`memory`] | does a model with its cache fit into a device's memory? |
+//! | [`quantize`] | how much precision do weights lose in a few bits? |
+//! | [`chart`] | charts of all of this, as SVG and PNG |
 //!
-//! What repeats in an output is measured by [`structgen_decode::samplers::Repetition`], which a sampler works with as
-//! well. Numbers are `f64` and logarithms natural, so entropies and divergences are in nats.
+//! [`structgen_decode::samplers::Repetition`] measures the repetition in an output, since a sampler uses it as well.
+//! Numbers are `f64` and logarithms natural, so entropies and divergences are in nats.
 
 pub mod advise;
 pub mod agreement;

@@ -1,24 +1,24 @@
-//! What a model takes of a device's memory.
+//! How much of a device's memory a model needs.
 //!
 //! Gigabytes are 10^9 bytes, as parameters are counted in 10^9.
 //!
-//! There are two ways to know. [`Estimate`] needs the number of parameters alone: it takes the published shape of that
-//! size and assumes a key and a value of full width in each layer. [`CacheShape`] is exact for a model whose
-//! configuration is known; where queries share keys and values (grouped-query attention), the cache is several times
-//! smaller than the estimate.
+//! There are two methods. [`Estimate`] needs only the number of parameters: it uses the published shape of that size
+//! and assumes a key and a value of full width per layer. [`CacheShape`] is exact for a model with a known
+//! configuration; if queries share keys and values (grouped-query attention), the cache is several times smaller than
+//! the estimate.
 
 use serde::Serialize;
 
 /// Bytes in a gigabyte.
 pub const GIGABYTE: f64 = 1e9;
 
-/// The share of the weights that activations and buffers are estimated to take.
+/// The estimated size of activations and buffers, as a share of the weights.
 const ACTIVATIONS: f64 = 0.1;
 
-/// Bytes of a key or value in the estimate: half precision.
+/// Bytes per key or value in the estimate: half precision.
 const CACHE_VALUE_BYTES: f64 = 2.0;
 
-/// Up to this factor of the memory there is, a shorter context or fewer bits are worth trying.
+/// Up to this factor of the available memory, a shorter context or fewer bits are worth trying.
 const SLIGHTLY_OVER: f64 = 1.2;
 
 /// A decoder's number of layers and the width of its hidden states.
@@ -51,7 +51,7 @@ pub const SHAPES: [Shape; 3] = [
     },
 ];
 
-/// The published shape whose number of parameters is nearest; of two, the smaller.
+/// Returns the published shape whose number of parameters is closest; of two, the smaller.
 #[must_use]
 pub fn nearest_shape(billions: f64) -> Shape {
     let distance = |shape: &Shape| (f64::from(shape.billions) - billions).abs();
@@ -61,20 +61,20 @@ pub fn nearest_shape(billions: f64) -> Shape {
         .unwrap_or(SHAPES[0])
 }
 
-/// What is to be run.
+/// What to run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Workload {
     /// The number of parameters, in 10^9.
     pub billions: f64,
-    /// Bits of a weight.
+    /// Bits per weight.
     pub bits: f64,
-    /// Positions of a sequence.
+    /// Positions per sequence.
     pub context: usize,
-    /// Sequences side by side.
+    /// Sequences in a batch.
     pub batch: usize,
 }
 
-/// The memory of a model of which only the number of parameters is known, in gigabytes.
+/// The estimated memory of a model with a known number of parameters, in gigabytes.
 ///
 /// - weights = parameters · bits / 8
 /// - cache = 2 · layers · width · context · batch · 2 bytes, of the [nearest shape](nearest_shape)
@@ -99,7 +99,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate for a workload.
+    /// Estimates a workload.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
         let shape = nearest_shape(workload.billions);
@@ -114,16 +114,16 @@ impl Estimate {
         }
     }
 
-    /// Weights, cache and activations together, in gigabytes.
+    /// Returns weights, cache and activations together, in gigabytes.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.weights + self.cache + self.activations
     }
 }
 
-/// The shape of a model's key-value cache, as its configuration has it.
+/// The shape of a model's KV cache, from its configuration.
 ///
-/// Bytes = 2 · layers · KV heads · head size · context · batch · bytes of a value.
+/// Bytes = 2 · layers · KV heads · head size · context · batch · bytes per value.
 ///
 /// ```
 /// use structgen_lab::memory::CacheShape;
@@ -134,18 +134,18 @@ impl Estimate {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CacheShape {
-    /// The number of layers that keep keys and values.
+    /// The number of layers that cache keys and values.
     pub layers: usize,
-    /// Heads of keys, and of values, in each layer.
+    /// Heads of keys, and of values, per layer.
     pub kv_heads: usize,
-    /// Numbers in the key of a head.
+    /// Numbers per head and key.
     pub head_size: usize,
-    /// Bytes of each number: four for `f32`, two for `f16`, one for `int8`.
+    /// Bytes per number: four for `f32`, two for `f16`, one for `int8`.
     pub value_bytes: usize,
 }
 
 impl CacheShape {
-    /// Bytes that each token of a sequence takes.
+    /// Returns the bytes per token of a sequence.
     #[must_use]
     pub fn bytes_per_token(&self) -> u64 {
         let Self {
@@ -160,7 +160,7 @@ impl CacheShape {
             })
     }
 
-    /// Bytes of `batch` sequences of `context` tokens.
+    /// Returns the bytes of `batch` sequences of `context` tokens.
     #[must_use]
     pub fn bytes(&self, context: usize, batch: usize) -> u64 {
         let tokens = (context as u64).saturating_mul(batch as u64);
@@ -168,20 +168,20 @@ impl CacheShape {
     }
 }
 
-/// Whether something fits into memory, and what to change where it does not. Both numbers are in the same unit.
+/// Whether something fits into memory, and what to change if it does not. Both numbers are in the same unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// It fits.
     Fits,
-    /// It is over by less than 20%: a shorter context, a smaller batch or fewer bits may be enough.
+    /// It exceeds the memory by less than 20%: a shorter context, a smaller batch or fewer bits may be enough.
     SlightlyOver,
-    /// It is over by more: a smaller model is needed.
+    /// It exceeds the memory by more: a smaller model is needed.
     FarOver,
 }
 
 impl Fit {
-    /// Compares what is needed with what there is.
+    /// Compares the needed with the available memory.
     #[must_use]
     pub fn of(needed: f64, available: f64) -> Self {
         if needed <= available {
@@ -193,7 +193,7 @@ impl Fit {
         }
     }
 
-    /// What to change, in a sentence.
+    /// Returns what to change, in a sentence.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {

@@ -1,21 +1,21 @@
-//! What weights lose when they are stored in a few bits.
+//! How much precision weights lose when they are stored in a few bits.
 //!
 //! Uniform quantisation puts 2^bits levels at equal distances between the smallest and the largest weight and rounds
-//! each weight to the nearest level. Importance-aware quantisation first sets the largest weights aside: the few
-//! outliers stay floats, and the levels are spread over the much smaller range of the rest.
+//! each weight to the nearest level. Importance-aware quantisation keeps the few largest weights as floats, and spreads
+//! the levels over the much smaller range of the rest.
 //!
 //! With `step = (max − min) / (2^bits − 1)`, the error of uniformly spread weights is about `step² / 12`, so each
 //! further bit makes it four times smaller: 6 dB.
 
 use serde::Serialize;
 
-/// The bits that reports are made for.
+/// The numbers of bits in reports.
 pub const BITS: [u32; 6] = [2, 3, 4, 5, 6, 8];
 
-/// The percentile of importance from which on weights stay floats.
+/// The percentile of importance from which weights are kept as floats.
 pub const IMPORTANT_PERCENTILE: f64 = 99.0;
 
-/// What a quantisation lost.
+/// The loss of a quantisation.
 ///
 /// ```
 /// use structgen_lab::quantize::uniform;
@@ -28,7 +28,7 @@ pub const IMPORTANT_PERCENTILE: f64 = 99.0;
 pub struct Loss {
     /// The number of weights.
     pub weights: usize,
-    /// Of these, how many stayed floats.
+    /// The number of these that are kept as floats.
     pub kept_as_float: usize,
     /// The mean of the squared weights.
     pub mean_square: f64,
@@ -39,7 +39,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// The signal-to-noise ratio in decibels: `10 log10(mean w² / MSE)`. Infinite where nothing was lost.
+    /// Returns the signal-to-noise ratio in decibels: `10 log10(mean w² / MSE)`. Infinite if nothing was lost.
     #[must_use]
     pub fn snr_db(&self) -> f64 {
         if self.mse == 0.0 {
@@ -49,7 +49,7 @@ impl Loss {
         }
     }
 
-    /// This loss and that of other weights together.
+    /// Combines this loss with that of other weights.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let weights = self.weights + other.weights;
@@ -79,16 +79,16 @@ impl Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantizeError {
-    /// The number of bits is out of range.
+    /// The number of bits is outside its range.
     #[error("{0} bits cannot be stored: from 1 to 16 can")]
     Bits(u32),
-    /// A weight is infinite or no number.
+    /// A weight is infinite or NaN.
     #[error("weight {index} is not finite")]
     NotFinite {
         /// Its index, from zero.
         index: usize,
     },
-    /// There is not one scale for each weight.
+    /// The number of scales differs from that of the weights.
     #[error("there are {scales} scales for {weights} weights")]
     Scales {
         /// The number of weights.
@@ -96,12 +96,12 @@ pub enum QuantizeError {
         /// The number of scales.
         scales: usize,
     },
-    /// The channels do not divide the weights.
+    /// The number of weights is not a multiple of the channel size.
     #[error("{weights} weights are not made of channels of {channel}")]
     Channels {
         /// The number of weights.
         weights: usize,
-        /// The number of weights of a channel.
+        /// The number of weights per channel.
         channel: usize,
     },
 }
@@ -115,10 +115,10 @@ pub fn uniform(weights: &[f32], bits: u32) -> Result<Loss, QuantizeError> {
     Ok(uniform_of(weights, bits, |_| false))
 }
 
-/// Quantises each channel, which is as many weights in a row, over its own range.
+/// Quantises each channel of `channel` consecutive weights over its own range.
 ///
 /// # Errors
-/// As [`uniform`]; [`QuantizeError::Channels`].
+/// As for [`uniform`]; [`QuantizeError::Channels`].
 pub fn per_channel(weights: &[f32], channel: usize, bits: u32) -> Result<Loss, QuantizeError> {
     check(weights, bits)?;
     if channel == 0 || !weights.len().is_multiple_of(channel) {
@@ -131,13 +131,13 @@ pub fn per_channel(weights: &[f32], channel: usize, bits: u32) -> Result<Loss, Q
     }))
 }
 
-/// Quantises what is not important over its own range, and leaves the rest as floats.
+/// Quantises the weights that are not important over their own range, and keeps the rest as floats.
 ///
-/// Important are weights whose magnitude, or whose entry in `scales` (of the activations that a weight meets, for
-/// instance), is at or above the 99th percentile of these.
+/// A weight is important if its magnitude, or its entry in `scales` (of the activations that it multiplies, for
+/// instance), is at or above the 99th percentile.
 ///
 /// # Errors
-/// As [`uniform`]; [`QuantizeError::Scales`].
+/// As for [`uniform`]; [`QuantizeError::Scales`].
 pub fn importance_aware(
     weights: &[f32],
     scales: Option<&[f32]>,
@@ -158,8 +158,8 @@ pub fn importance_aware(
     }))
 }
 
-/// The percentile of some numbers, from 0 to 100, with linear interpolation between the two nearest ranks. Zero where
-/// there is no number.
+/// Returns the percentile of some numbers, from 0 to 100, with linear interpolation between the two closest ranks. Zero
+/// if there are no numbers.
 #[must_use]
 pub fn percentile(mut numbers: Vec<f32>, percent: f64) -> f64 {
     let Some(last) = numbers.len().checked_sub(1) else {
@@ -183,7 +183,7 @@ fn check(weights: &[f32], bits: u32) -> Result<(), QuantizeError> {
     }
 }
 
-/// Quantises finite weights, all but those that are kept.
+/// Quantises finite weights, except those that are kept.
 fn uniform_of(weights: &[f32], bits: u32, is_kept: impl Fn(usize) -> bool) -> Loss {
     if weights.is_empty() {
         return Loss::NONE;
@@ -222,8 +222,8 @@ fn uniform_of(weights: &[f32], bits: u32, is_kept: impl Fn(usize) -> bool) -> Lo
 mod tests {
     use super::*;
 
-    /// Ten thousand normal numbers of deviation .02, as `numpy.random.seed(42)` gives them: a Mersenne Twister and the
-    /// polar method.
+    /// Returns ten thousand normally distributed numbers with deviation .02, the same as `numpy.random.seed(42)` gives:
+    /// a Mersenne Twister and the polar method.
     fn weights() -> Vec<f32> {
         let mut twister = vec![42_u32];
         for i in 1..624 {

@@ -1,4 +1,4 @@
-//! One step of decoding under a glass: logits, mask, samplers one after another, and the draw, as data.
+//! A single step of decoding as data: logits, mask, each sampler in turn, and the draw.
 
 use serde::Serialize;
 use structgen_decode::SamplingParams;
@@ -8,9 +8,9 @@ use structgen_vocab::TokenId;
 
 use crate::{Distribution, NoDistribution};
 
-/// A step: what the model gave, what mask and samplers made of it, and what was drawn.
+/// A step: the model's distribution, the effects of mask and samplers, and the draw.
 ///
-/// It is made by the chain that decoding uses, so what it shows is what happens.
+/// It is computed by the sampler chain that decoding uses, so it shows what really happens.
 ///
 /// ```
 /// use structgen_decode::SamplingParams;
@@ -25,17 +25,17 @@ use crate::{Distribution, NoDistribution};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// All tokens with a probability, the most probable first, as the model gives them.
+    /// All tokens with a probability under the model, most probable first.
     pub model: Vec<TokenShare>,
     /// The model's entropy in nats.
     pub entropy: f64,
-    /// What the mask left and took.
+    /// The effect of the mask.
     pub mask: MaskShare,
-    /// What each sampler that is on left, in their order.
+    /// The effects of the samplers that are on, in order.
     pub stages: Vec<Stage>,
-    /// What the draw chose from, the most probable first.
+    /// The tokens that the draw chooses from, most probable first.
     pub kept: Vec<TokenShare>,
-    /// What was drawn.
+    /// The drawn token.
     pub drawn: Option<Draw>,
 }
 
@@ -48,20 +48,20 @@ pub struct TokenShare {
     pub logit: f32,
     /// Its probability.
     pub probability: f64,
-    /// The probability of it and of all that are more probable.
+    /// The cumulative probability up to this token, in order of probability.
     pub cumulative: f64,
     /// Whether the mask allows it.
     pub is_allowed: bool,
 }
 
-/// What a mask left and took.
+/// The effect of a mask.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MaskShare {
-    /// The number of tokens that it allowed.
+    /// The number of allowed tokens.
     pub allowed: usize,
-    /// The share of probability that it took.
+    /// The probability mass that it removed.
     pub removed: f64,
-    /// The most probable tokens that it refused.
+    /// The most probable refused tokens.
     pub refused: Vec<TokenShare>,
 }
 
@@ -70,13 +70,13 @@ pub struct MaskShare {
 pub struct Stage {
     /// The sampler's name.
     pub sampler: &'static str,
-    /// The number of tokens that it left.
+    /// The number of tokens that it kept.
     pub left: usize,
-    /// The entropy of what is left, in nats.
+    /// The entropy of the kept tokens, in nats.
     pub entropy: f64,
-    /// The share of probability that it took from what the one before had left, by their probabilities before it.
+    /// The probability mass that it removed, relative to the tokens before it and their probabilities.
     pub removed: f64,
-    /// What is left, the most probable first.
+    /// The kept tokens, most probable first.
     pub tokens: Vec<TokenShare>,
 }
 
@@ -85,7 +85,7 @@ pub struct Stage {
 pub struct Draw {
     /// The token.
     pub id: u32,
-    /// The probability that it had; one where the largest is taken.
+    /// Its probability; one if the largest is taken.
     pub probability: f64,
 }
 
@@ -93,10 +93,10 @@ pub struct Draw {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {
-    /// The logits are no distribution.
+    /// The logits are not a distribution.
     #[error(transparent)]
     NoDistribution(#[from] NoDistribution),
-    /// A sampling parameter makes no sense.
+    /// A sampling parameter is invalid.
     #[error(transparent)]
     Sampling(#[from] SamplingError),
 }
@@ -106,7 +106,7 @@ pub enum StepError {
 pub struct Everything(structgen_decode::constraint::PlainMask);
 
 impl Everything {
-    /// A mask for a vocabulary of this size.
+    /// Creates a mask for a vocabulary of this size.
     #[must_use]
     pub fn of(tokens: usize) -> Self {
         let mut bits = structgen_vocab::TokenMask::new(tokens);
@@ -131,11 +131,11 @@ impl AllowedTokens for Everything {
     }
 }
 
-/// How many refused tokens a step lists.
+/// Number of refused tokens that a step lists.
 const REFUSED: usize = 10;
 
 impl Step {
-    /// A first step with these logits and this mask.
+    /// Creates a first step with these logits and this mask.
     ///
     /// # Errors
     /// [`StepError`].
@@ -148,7 +148,7 @@ impl Step {
         Self::of(logits, allowed, &mut chain)
     }
 
-    /// The next step of a chain, which may have seen tokens. It draws a random number.
+    /// Creates the next step of a chain, which may have seen tokens. Draws a random number.
     ///
     /// # Errors
     /// [`StepError::NoDistribution`].
@@ -183,7 +183,7 @@ impl Step {
                 sampler: kind.name(),
                 left: tokens.len(),
                 entropy: entropy(&tokens),
-                // The sum of no number is minus zero.
+                // An empty sum is minus zero.
                 removed: gone.map(|token| token.probability).sum::<f64>() + 0.0,
                 tokens: tokens.clone(),
             });
@@ -208,7 +208,7 @@ impl Step {
     }
 }
 
-/// The candidates, the most probable first.
+/// Returns the candidates, most probable first.
 fn shares_of(candidates: &mut Candidates) -> Vec<TokenShare> {
     let total = candidates.weigh();
     let pairs = candidates.ids().iter().zip(candidates.logits());
@@ -238,7 +238,7 @@ fn entropy(tokens: &[TokenShare]) -> f64 {
         .iter()
         .map(|token| token.probability)
         .filter(|&p| p > 0.0);
-    // The sum of no number is minus zero.
+    // An empty sum is minus zero.
     -positive.map(|p| p * p.ln()).sum::<f64>() + 0.0
 }
 

@@ -1,4 +1,4 @@
-//! What a temperature does to a distribution, and which one suits a task.
+//! The effect of a temperature on a distribution, and which temperature suits a task.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::{Distribution, NoDistribution};
 
-/// The temperatures of a table.
+/// The temperatures in a table.
 pub const TEMPERATURES: [f64; 7] = [0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0];
 
-/// The probability from which on a token belongs to the effective vocabulary.
+/// The probability from which a token belongs to the effective vocabulary.
 pub const EFFECTIVE: f64 = 0.01;
 
-/// The smallest and the largest temperature that is recommended.
+/// The smallest and the largest temperature to recommend.
 const SEARCHED: (f64, f64) = (0.01, 10.0);
 
 /// A distribution at a temperature.
@@ -33,7 +33,7 @@ pub struct TemperatureRow {
     pub probabilities: Vec<f64>,
 }
 
-/// A row for each temperature.
+/// Returns a row for each temperature.
 ///
 /// ```
 /// use structgen_lab::temperature::temperatures;
@@ -44,7 +44,7 @@ pub struct TemperatureRow {
 /// ```
 ///
 /// # Errors
-/// [`NoDistribution`]: of logits or a temperature.
+/// [`NoDistribution`] if the logits or a temperature are invalid.
 pub fn temperatures(
     logits: &[f32],
     temperatures: &[f64],
@@ -63,23 +63,23 @@ pub fn temperatures(
     temperatures.iter().map(row).collect()
 }
 
-/// What a text is for, as far as the temperature goes.
+/// The purpose of a text, for choosing a temperature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TemperatureTask {
     /// One right answer.
     Factual,
-    /// A little of everything.
+    /// A compromise between the others.
     Balanced,
     /// Variety.
     Creative,
 }
 
 impl TemperatureTask {
-    /// All of them.
+    /// All tasks.
     pub const ALL: [Self; 3] = [Self::Factual, Self::Balanced, Self::Creative];
 
-    /// The name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Factual => "factual",
@@ -88,8 +88,8 @@ impl TemperatureTask {
         }
     }
 
-    /// The band of entropies, in nats, that suits the task: as of 1.1 to 1.6, 2 to 4, and 4.5 to 10 equally probable
-    /// tokens.
+    /// Returns the range of entropies, in nats, that suits the task: equivalent to 1.1 to 1.6, 2 to 4, and 4.5 to 10
+    /// equally probable tokens.
     pub fn band(self) -> (f64, f64) {
         match self {
             Self::Factual => (0.1, 0.5),
@@ -105,7 +105,7 @@ impl fmt::Display for TemperatureTask {
     }
 }
 
-/// A name that is no task's.
+/// A name that is not a task's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of the tasks factual, balanced and creative")]
 pub struct UnknownTemperatureTask(pub String);
@@ -119,26 +119,26 @@ impl FromStr for TemperatureTask {
     }
 }
 
-/// A temperature for a task.
+/// A recommended temperature for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Recommendation {
     /// The task.
     pub task: TemperatureTask,
-    /// The smallest and the largest entropy of its band, in nats.
+    /// The smallest and the largest suitable entropy, in nats.
     pub band: (f64, f64),
-    /// The temperature whose entropy is nearest to the middle of the band.
+    /// The temperature whose entropy is closest to the middle of the range.
     pub temperature: f64,
     /// The entropy at this temperature, in nats.
     pub entropy: f64,
-    /// Whether that lies within the band.
+    /// Whether the entropy is within the range.
     pub is_in_band: bool,
 }
 
-/// Searches the temperature, from 0.01 to 10, whose entropy is nearest to the middle of the task's band. Entropy grows
-/// with the temperature, so bisection finds it.
+/// Finds the temperature, from 0.01 to 10, whose entropy is closest to the middle of the task's range. Entropy grows
+/// with the temperature, so bisection works.
 ///
 /// # Errors
-/// [`NoDistribution`] of the logits.
+/// [`NoDistribution`] if the logits are invalid.
 pub fn recommend(logits: &[f32], task: TemperatureTask) -> Result<Recommendation, NoDistribution> {
     let band = task.band();
     let wanted = (band.0 + band.1) / 2.0;

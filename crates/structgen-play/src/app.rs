@@ -1,4 +1,4 @@
-//! The state of the program: messages change it and may ask for effects, nothing else does.
+//! The state of the program. Only messages change it, and they may request effects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,50 +15,50 @@ use crate::slider::Slider;
 use crate::subject::{Begun, ConstraintKind, ConstraintText, Look, Problem};
 use crate::walk::{Moved, Walk};
 
-/// How long a token stays before the next one.
+/// Pause between tokens.
 const TOKEN_PAUSE: Duration = Duration::from_millis(250);
 
-/// How long a setting of a scene stays.
+/// Pause between settings of a scene.
 const FRAME_PAUSE: Duration = Duration::from_millis(700);
 
-/// How many positions a scene looks at to find the one with the widest choice.
+/// Number of positions that a scene examines to find the one with the widest choice.
 const SOUGHT: usize = 40;
 
-/// What happened.
+/// An event.
 #[derive(Debug)]
 pub enum Message {
     /// A key was pressed.
     Key(KeyEvent),
     /// A text was pasted.
     Paste(String),
-    /// The screen has another size.
+    /// The screen has been resized.
     Resized,
     /// The pause of [`App::pause`] is over.
     Tick,
-    /// An output was begun, or cannot be.
+    /// An output was started, or cannot be.
     Begun(Result<Begun, Problem>),
-    /// The model and the mask were asked.
+    /// The model and the mask were computed.
     Looked {
-        /// The [`Effect::Look`] that asked.
+        /// The run of the [`Effect::Look`] that this answers.
         run: usize,
         /// The number of tokens before the position.
         tokens: usize,
-        /// What they gave.
+        /// Their result.
         look: Result<Look, Problem>,
     },
 }
 
-/// What is to be done outside of the state. The answer is a message.
+/// An action outside of the state, which is answered by a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// An output is to be begun.
+    /// Start an output.
     Begin {
         /// The prompt.
         prompt: String,
-        /// What the output has to match.
+        /// The constraint on the output.
         constraint: ConstraintText,
     },
-    /// The model and the mask are to be asked.
+    /// Compute the model and the mask.
     Look {
         /// The number of the output.
         run: usize,
@@ -67,20 +67,20 @@ pub enum Effect {
     },
 }
 
-/// What the program begins with.
+/// The initial state.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// What the model is called.
+    /// The name of the model.
     pub model: String,
     /// The prompt.
     pub prompt: String,
-    /// What outputs have to match.
+    /// The constraint on outputs.
     pub constraint: ConstraintText,
     /// How tokens are drawn.
     pub sampling: SamplingParams,
-    /// A scene to begin with.
+    /// A scene to start with.
     pub scene: Option<Scene>,
-    /// How many tokens are taken at once.
+    /// The number of tokens to take at the start.
     pub tokens: usize,
     /// Whether the screen has colours.
     pub has_colour: bool,
@@ -96,44 +96,44 @@ pub struct App {
     pub(crate) constraint: ConstraintText,
     pub(crate) sampling: SamplingParams,
     pub(crate) walk: Walk,
-    /// What is shown of the step at the walk's position.
+    /// The step shown at the current position.
     pub(crate) comparison: Option<Result<Comparison, String>>,
-    /// The slider that keys move.
+    /// The selected slider.
     pub(crate) slider: usize,
     pub(crate) mode: Mode,
     pub(crate) overlay: Overlay,
     pub(crate) waits: Waits,
-    /// What went wrong last.
+    /// The last error.
     pub(crate) problem: Option<String>,
-    /// What a scene found out.
+    /// The result of a scene.
     pub(crate) note: Option<String>,
     pub(crate) is_done: bool,
-    /// Prompt and constraint of the output that is being begun.
+    /// Prompt and constraint of the output being started.
     pending: Option<(String, ConstraintText)>,
-    /// The number of the output, by which late answers about others are told.
+    /// The number of the output, by which late answers about earlier ones are recognised.
     run: usize,
     first: (Option<Scene>, usize),
 }
 
-/// What goes on by itself.
+/// What happens automatically.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Mode {
     /// Nothing.
     Still,
-    /// Tokens are taken, one after a pause.
+    /// Tokens are taken, with a pause after each.
     Auto,
-    /// Tokens are taken at once, up to this number.
+    /// Tokens are taken without pauses, up to this number.
     Fast(usize),
-    /// A scene looks for the step with the widest choice; the best so far, and how wide it is.
+    /// A scene searches for the step with the widest choice; the best so far, and its width.
     Seek(Scene, Option<(usize, Width)>),
     /// A scene shows a frame.
     Frame(Scene, usize),
 }
 
-/// How wide a choice is: whether enough tokens are allowed, and the entropy of their probabilities.
+/// The width of a choice: whether enough tokens are allowed, and the entropy of their probabilities.
 pub(crate) type Width = (bool, f64);
 
-/// What is over the main screen.
+/// What is drawn over the main screen.
 #[derive(Debug)]
 pub(crate) enum Overlay {
     None,
@@ -142,7 +142,7 @@ pub(crate) enum Overlay {
     Editor(Editing),
 }
 
-/// What is awaited.
+/// What the program is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     No,
@@ -150,17 +150,17 @@ pub(crate) enum Waits {
     ForLook,
 }
 
-/// A text that is being typed.
+/// A text being edited.
 #[derive(Debug)]
 pub(crate) struct Editing {
     pub(crate) field: Field,
     pub(crate) editor: Editor,
-    /// How the text of a constraint is read.
+    /// How to parse the text of a constraint.
     pub(crate) kind: ConstraintKind,
     pub(crate) problem: Option<Problem>,
 }
 
-/// Which text is typed.
+/// Which text is being edited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Prompt,
@@ -168,7 +168,7 @@ pub(crate) enum Field {
 }
 
 impl App {
-    /// The state at the beginning, and what is to be done first.
+    /// Returns the initial state, and the first effect.
     #[must_use]
     pub fn new(start: Start, vocabulary: Arc<Vocabulary>) -> (Self, Effect) {
         let mut app = Self {
@@ -195,13 +195,13 @@ impl App {
         (app, effect)
     }
 
-    /// Whether the program ends.
+    /// Returns whether the program has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// After which pause the next [`Message::Tick`] is due; none while nothing goes on by itself.
+    /// Returns when the next [`Message::Tick`] is due, or `None` if nothing happens automatically.
     #[must_use]
     pub fn pause(&self) -> Option<Duration> {
         if self.waits != Waits::No || !matches!(self.overlay, Overlay::None) {
@@ -216,7 +216,7 @@ impl App {
         }
     }
 
-    /// The bytes of the output up to the position, and where those of the last token begin.
+    /// Returns the bytes of the output up to the position, and where those of the last token start.
     pub(crate) fn output(&self) -> (Vec<u8>, usize) {
         let (mut bytes, mut last) = (Vec::new(), 0);
         for token in self.walk.tokens() {
@@ -226,13 +226,13 @@ impl App {
         (bytes, last)
     }
 
-    /// The step's probabilities, where there is a step.
+    /// Returns the step's probabilities, if there is a step.
     #[must_use]
     pub fn comparison(&self) -> Option<&Comparison> {
         self.comparison.as_ref()?.as_ref().ok()
     }
 
-    /// What a message changes, and what is to be done then.
+    /// Applies a message, and returns the effect it requests.
     pub fn update(&mut self, message: Message) -> Option<Effect> {
         match message {
             Message::Key(key) => self.key(key),
@@ -286,7 +286,7 @@ impl App {
             }
             Err(problem) => {
                 if !matches!(self.overlay, Overlay::Editor(_)) {
-                    // What was begun without an editor came from the command line.
+                    // An output that was not started from an editor came from the command line.
                     (self.prompt, self.constraint) = (prompt, constraint);
                     self.edit(Field::Constraint);
                 }
@@ -301,7 +301,7 @@ impl App {
         }
     }
 
-    /// Opens the editor of a text.
+    /// Opens the editor for a text.
     pub(crate) fn edit(&mut self, field: Field) {
         let text = match field {
             Field::Prompt => &self.prompt,
@@ -323,7 +323,7 @@ impl App {
         }
     }
 
-    /// Computes what is shown of the step at the position.
+    /// Computes the step at the current position.
     pub(crate) fn compare(&mut self) {
         self.comparison = self.walk.step(&self.sampling).map(|step| {
             let step = step.map_err(|error| error.to_string())?;
@@ -331,7 +331,7 @@ impl App {
         });
     }
 
-    /// Takes the token that is drawn.
+    /// Takes the drawn token.
     pub(crate) fn forward(&mut self) -> Option<Effect> {
         if self.waits != Waits::No {
             return None;
@@ -402,7 +402,7 @@ impl App {
         self.compare();
     }
 
-    /// Looks at another position, or goes to the one with the widest choice.
+    /// Examines another position, or moves to the one with the widest choice.
     fn seek(&mut self, scene: Scene, best: Option<(usize, Width)>) -> Option<Effect> {
         let at = self.walk.at();
         let mask = self

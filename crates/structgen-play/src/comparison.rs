@@ -1,4 +1,4 @@
-//! A step's probabilities, sampler by sampler.
+//! A step's probabilities, one sampler after the other.
 
 use std::collections::HashMap;
 
@@ -8,32 +8,32 @@ use structgen_vocab::TokenId;
 
 use crate::slider::Slider;
 
-/// The most tokens that are compared.
+/// Maximum number of tokens to compare.
 const ROWS: usize = 60;
 
-/// The probabilities of a step's tokens: a row for each token, a column for the model, the mask and each sampler.
+/// The probabilities of a step's tokens: a row per token, and columns for the model, the mask and each sampler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The model, the mask, and the samplers in their order.
+    /// The model, the mask, and the samplers in order.
     pub columns: Vec<Column>,
-    /// The most probable tokens, refused ones among them, the most probable first.
+    /// The most probable tokens, including refused ones, most probable first.
     pub rows: Vec<Row>,
-    /// What is drawn.
+    /// The drawn token.
     pub drawn: Option<Draw>,
-    /// The share of probability that the mask took.
+    /// The probability mass that the mask removed.
     pub masked: f64,
 }
 
-/// What the model, the mask or a sampler left.
+/// The tokens that the model, the mask or a sampler left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// The name.
     pub name: &'static str,
-    /// Whether it is a sampler that is off, which leaves what the one before it did.
+    /// Whether it is a sampler that is off, which changes nothing.
     pub is_off: bool,
-    /// The number of tokens.
+    /// The number of tokens left.
     pub left: usize,
-    /// The entropy of what is left, in nats.
+    /// The entropy of the tokens left, in nats.
     pub entropy: f64,
 }
 
@@ -44,12 +44,12 @@ pub struct Row {
     pub token: TokenId,
     /// Whether the mask allows it.
     pub is_allowed: bool,
-    /// Its probability in each column; none where it is no longer there.
+    /// Its probability in each column; `None` after it was removed.
     pub shares: Vec<Option<f64>>,
 }
 
 impl Comparison {
-    /// Compares what the parts of a step left.
+    /// Compares the stages of a step.
     #[must_use]
     pub fn new(step: &Step, params: &SamplingParams) -> Self {
         let mut table = Self::empty(step);
@@ -57,7 +57,7 @@ impl Comparison {
             .map(|(row, it)| (it.token.0, row))
             .collect();
         let allowed = || step.model.iter().filter(|share| share.is_allowed);
-        // The sum over what is left is exact where almost everything was refused.
+        // The sum over allowed tokens is exact even if almost everything was refused.
         let mass: f64 = allowed().map(|share| share.probability).sum();
         let entropy = allowed().map(|share| share.probability / mass);
         table.column("model", step.model.len(), step.entropy);
@@ -85,7 +85,7 @@ impl Comparison {
         table
     }
 
-    /// The rows alone: the most probable tokens, of which at least two thirds are allowed where there are so many.
+    /// Creates only the rows: the most probable tokens, at least two thirds of them allowed if there are that many.
     fn empty(step: &Step) -> Self {
         let of = |wanted: bool| {
             step.model
@@ -128,7 +128,7 @@ impl Comparison {
         }
     }
 
-    /// Sets the shares of the last column, of a distribution with this mass.
+    /// Fills the last column with shares of a distribution with this mass.
     fn fill<'s>(
         &mut self,
         index: &HashMap<u32, usize>,
@@ -144,7 +144,7 @@ impl Comparison {
         }
     }
 
-    /// Adds a column of a sampler that is off.
+    /// Adds a column for a sampler that is off.
     fn repeat(&mut self, name: &'static str) {
         let Some(last) = self.columns.last() else {
             return;
@@ -160,13 +160,14 @@ impl Comparison {
         }
     }
 
-    /// What is left at the end.
+    /// Returns the last column.
     #[must_use]
     pub fn last(&self) -> Option<&Column> {
         self.columns.last()
     }
 
-    /// The rows for a screen with room for so many: the most probable tokens, two thirds of them allowed, in their order.
+    /// Returns the rows for a screen with this much room: the most probable tokens, two thirds of them allowed, in
+    /// order.
     #[must_use]
     pub fn top(&self, room: usize) -> Vec<&Row> {
         let count = |allowed: bool| {

@@ -1,6 +1,6 @@
-//! A text that is typed, with a cursor.
+//! A text editor with a cursor.
 
-/// Lines and where the cursor is in them, in characters.
+/// Lines, and the cursor's position in characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Editor {
     lines: Vec<Vec<char>>,
@@ -9,7 +9,7 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// The text, with the cursor at its end.
+    /// Creates an editor with the cursor at the end of the text.
     pub(crate) fn new(text: &str) -> Self {
         let mut lines: Vec<Vec<char>> = { text.split('\n') }
             .map(|line| line.chars().filter(|c| !c.is_control()).collect())
@@ -38,7 +38,7 @@ impl Editor {
         &self.lines
     }
 
-    /// The line and column of the cursor.
+    /// Returns the line and column of the cursor.
     pub(crate) fn cursor(&self) -> (usize, usize) {
         (self.line, self.column)
     }

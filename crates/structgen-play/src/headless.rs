@@ -1,4 +1,4 @@
-//! The program without a terminal: for tests, and for pictures of its screens.
+//! The program without a terminal: for tests, and for screenshots.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -15,7 +15,7 @@ pub struct Headless<S> {
 }
 
 impl<S: Subject> Headless<S> {
-    /// Begins.
+    /// Starts the program.
     pub fn new(start: Start, subject: S) -> Self {
         let (app, effect) = App::new(start, subject.vocabulary());
         let mut headless = Self { app, subject };
@@ -23,12 +23,12 @@ impl<S: Subject> Headless<S> {
         headless
     }
 
-    /// The state.
+    /// Returns the state.
     pub fn app(&self) -> &App {
         &self.app
     }
 
-    /// A message, and all that follows from it at once.
+    /// Handles a message, and everything that follows from it.
     pub fn send(&mut self, message: Message) {
         let effect = self.app.update(message);
         self.carry_out(effect);
@@ -41,14 +41,14 @@ impl<S: Subject> Headless<S> {
         }
     }
 
-    /// Lets what goes on by itself go on until it ends.
+    /// Runs what happens automatically until it ends.
     pub fn finish(&mut self) {
         while self.app.pause().is_some() {
             self.send(Message::Tick);
         }
     }
 
-    /// The screen, if it has this size.
+    /// Draws the screen at this size.
     pub fn screen(&self, width: u16, height: u16) -> Buffer {
         let backend = TestBackend::new(width, height);
         let Ok(mut terminal) = Terminal::new(backend);
@@ -57,7 +57,7 @@ impl<S: Subject> Headless<S> {
     }
 }
 
-/// Carries out an effect.
+/// Performs an effect.
 pub(crate) fn answer(subject: &mut (impl Subject + ?Sized), effect: Effect) -> Message {
     match effect {
         Effect::Begin { prompt, constraint } => Message::Begun(subject.begin(&prompt, &constraint)),

@@ -1,4 +1,4 @@
-//! What keys do.
+//! Handles keys.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -7,7 +7,7 @@ use crate::scene::Scene;
 use crate::slider::Slider;
 use crate::subject::{ConstraintKind, ConstraintText};
 
-/// How many steps of a slider a key moves it together with shift, and lines that a page of the editor has.
+/// Steps that shift and a key move a slider, and lines per page of the editor.
 const MANY: usize = 10;
 
 impl App {
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// Moves the chosen slider. A scene ends.
+    /// Moves the selected slider, and ends a scene.
     fn slide(&mut self, steps: f32) {
         let slider = Slider::ALL[self.slider];
         self.set(slider, slider.get(&self.sampling) + steps * slider.step());
@@ -139,7 +139,7 @@ impl App {
         Some(self.begin(prompt, constraint))
     }
 
-    /// Leaves the editor. Without an output to go back to, that is the end.
+    /// Closes the editor. Without an output to return to, this ends the program.
     fn close_editor(&mut self) {
         self.overlay = Overlay::None;
         self.is_done =
@@ -174,7 +174,7 @@ impl Editing {
             KeyCode::End => return editor.end(),
             _ => return,
         }
-        // The text is another one now.
+        // The text has changed, so the position is no longer valid.
         if let Some(problem) = &mut self.problem {
             problem.at = None;
         }

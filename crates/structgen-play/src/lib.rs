@@ -1,18 +1,19 @@
-//! Decoding live in a terminal: what mask and samplers leave of each token's distribution, forwards and back.
+//! Decoding, live in a terminal: the effect of mask and samplers on each token's distribution, forwards and backwards.
 //!
 //! The program is a pure state and a thin loop around it:
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`subject`] | the seam to a model: [`Subject`] begins outputs and returns logits and masks |
-//! | [`app`] | the state, [`App`]: a [`Message`](app::Message) changes it and may ask for an [`Effect`](app::Effect) |
-//! | [`slider`], [`scene`] | the parameters that are moved, by hand or by a script |
-//! | [`comparison`], [`tree`] | what is shown: a step's probabilities sampler by sampler, an output's JSON as a tree |
+//! | [`subject`] | the interface to a model: [`Subject`] starts outputs and returns logits and masks |
+//! | [`app`] | the state, [`App`]: a [`Message`](app::Message) changes it and may request an [`Effect`](app::Effect) |
+//! | [`slider`], [`scene`] | the parameters, moved by hand or by a script |
+//! | [`comparison`], [`tree`] | the contents: a step's probabilities sampler by sampler, an output's JSON as a tree |
 //! | [`view`] | the state as a screen of any size |
-//! | [`terminal`] | the loop: keys in, screens out, and the model on a thread of its own |
-//! | [`headless`] | the same without a terminal, for tests and pictures |
+//! | [`terminal`] | the loop: keys in, screens out, and the model on its own thread |
+//! | [`headless`] | the same without a terminal, for tests and screenshots |
 //!
-//! A step is [`structgen_lab::step::Step`], which the chain of decoding itself makes, so what is shown is what happens.
+//! A step is a [`structgen_lab::step::Step`], which is computed by decoding's own sampler chain, so it shows what
+//! really happens.
 
 pub mod app;
 pub mod comparison;

@@ -1,10 +1,10 @@
-//! A screen as a picture.
+//! Screenshots.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 use structgen_lab::chart::{Cell, CellInk, Chart, Screen};
 
-/// The screen as a chart, which can be written as SVG and PNG.
+/// Converts the screen to a chart, which can be written as SVG and PNG.
 #[must_use]
 pub fn chart(screen: &Buffer, title: &str) -> Chart {
     let area = screen.area();

@@ -1,4 +1,4 @@
-//! Scripted scenes: parameters that move by themselves while the screen shows what they do.
+//! Scripted scenes: parameters that move automatically while the screen shows the effect.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,22 +12,22 @@ use crate::slider::Slider;
 pub enum Scene {
     /// The temperature from 0.1 to 2, with every token kept.
     Temperature,
-    /// Top-k from 1 to 10: exactly as many tokens are kept.
+    /// Top-k from 1 to 10: exactly that many tokens are kept.
     TopK,
     /// Top-p from 1 to 0.5.
     TopP,
-    /// All of them together, to the end of the output: temperature 0.7, top-k 10, top-p 0.9.
+    /// All of them together, for a whole output: temperature 0.7, top-k 10, top-p 0.9.
     Together,
 }
 
-/// How many tokens must be allowed where a scene looks at one step: as many as the largest top-k keeps.
+/// How many tokens must be allowed in a scene about a single step: as many as the largest top-k keeps.
 pub(crate) const ALLOWED: usize = 10;
 
 impl Scene {
-    /// All of them.
+    /// All scenes.
     pub const ALL: [Self; 4] = [Self::Temperature, Self::TopK, Self::TopP, Self::Together];
 
-    /// The name on a command line.
+    /// Returns its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Scene {
         }
     }
 
-    /// What it shows.
+    /// Describes the scene.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -49,13 +49,13 @@ impl Scene {
         }
     }
 
-    /// Whether it looks at one step, and not at a whole output.
+    /// Returns whether it is about a single step, rather than a whole output.
     #[must_use]
     pub fn is_of_one_step(self) -> bool {
         self != Self::Together
     }
 
-    /// The number of settings that it goes through.
+    /// Returns the number of its settings.
     #[must_use]
     pub fn frames(self) -> usize {
         match self {
@@ -66,7 +66,7 @@ impl Scene {
         }
     }
 
-    /// Sets the parameters of a frame, from 0. The last one stays.
+    /// Sets the parameters of a frame, counted from 0. The last one is kept.
     pub fn set(self, frame: usize, params: &mut SamplingParams) {
         let at = frame.min(self.frames() - 1) as f32;
         let [t, k, p] = match self {
@@ -80,7 +80,7 @@ impl Scene {
         }
     }
 
-    /// The slider that moves.
+    /// Returns the slider that moves.
     #[must_use]
     pub fn slider(self) -> Option<Slider> {
         match self {
@@ -98,7 +98,7 @@ impl fmt::Display for Scene {
     }
 }
 
-/// A name that is no scene's.
+/// A name that is not a scene's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of the scenes temperature, top-k, top-p and together")]
 pub struct UnknownScene(pub String);

@@ -1,4 +1,4 @@
-//! The parameters that are moved while an output grows.
+//! The parameters that can be moved while an output grows.
 
 use structgen_decode::SamplingParams;
 use structgen_decode::samplers::SamplerKind;
@@ -8,25 +8,25 @@ use structgen_decode::samplers::SamplerKind;
 pub enum Slider {
     /// Divides the logits.
     Temperature,
-    /// Keeps the `k` largest; zero is off.
+    /// Keeps the `k` most probable tokens; zero is off.
     TopK,
-    /// Keeps the shortest prefix with this much mass; one is off.
+    /// Keeps the most probable tokens up to this total probability; one is off.
     TopP,
-    /// Keeps what has at least this share of the largest probability; zero is off.
+    /// Keeps tokens with at least this share of the largest probability; zero is off.
     MinP,
 }
 
 impl Slider {
-    /// All of them, in the order in which they are shown.
+    /// All sliders, in the order shown.
     pub const ALL: [Self; 4] = [Self::Temperature, Self::TopK, Self::TopP, Self::MinP];
 
-    /// The name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.kind().name()
     }
 
-    /// The sampler that it sets.
+    /// Returns the sampler that it controls.
     #[must_use]
     pub fn kind(self) -> SamplerKind {
         match self {
@@ -37,7 +37,7 @@ impl Slider {
         }
     }
 
-    /// The smallest and the largest value.
+    /// Returns the smallest and the largest value.
     #[must_use]
     pub fn range(self) -> (f32, f32) {
         match self {
@@ -48,7 +48,7 @@ impl Slider {
         }
     }
 
-    /// How far a key moves it.
+    /// Returns how far a key moves it.
     #[must_use]
     pub fn step(self) -> f32 {
         match self {
@@ -58,7 +58,7 @@ impl Slider {
         }
     }
 
-    /// The value at which the sampler changes nothing.
+    /// Returns the value at which the sampler changes nothing.
     #[must_use]
     pub fn off(self) -> f32 {
         match self {
@@ -67,7 +67,7 @@ impl Slider {
         }
     }
 
-    /// The value in these parameters.
+    /// Returns the value in these parameters.
     #[must_use]
     pub fn get(self, params: &SamplingParams) -> f32 {
         match self {
@@ -78,7 +78,7 @@ impl Slider {
         }
     }
 
-    /// Sets the value, within the range and to two decimals.
+    /// Sets the value, clamped to the range and rounded to two decimals.
     pub fn set(self, params: &mut SamplingParams, value: f32) {
         let (least, most) = self.range();
         let value = (value.clamp(least, most) * 100.0).round() / 100.0;
@@ -90,7 +90,7 @@ impl Slider {
         }
     }
 
-    /// The value as it is shown.
+    /// Formats the value.
     #[must_use]
     pub fn shown(self, params: &SamplingParams) -> String {
         let value = self.get(params);
@@ -102,7 +102,7 @@ impl Slider {
         }
     }
 
-    /// Where in the range the value is, from 0 to 1.
+    /// Returns the position in the range, from 0 to 1.
     #[must_use]
     pub fn share(self, params: &SamplingParams) -> f32 {
         let (least, most) = self.range();

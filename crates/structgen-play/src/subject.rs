@@ -1,38 +1,38 @@
-//! The seam to a model.
+//! The interface to a model.
 
 use std::sync::Arc;
 
 use structgen_decode::constraint::PlainMask;
 use structgen_vocab::{TokenId, Vocabulary};
 
-/// A model to play with. It is used from one thread, which is not the one that draws.
+/// A model to play with. It is used from a single thread, which is not the drawing one.
 pub trait Subject: Send {
-    /// Begins an output: after this prompt, under this constraint.
+    /// Starts an output after this prompt, under this constraint.
     ///
     /// # Errors
-    /// What is wrong with either. The output that was begun before is still the one that is looked at.
+    /// If either is invalid. The previous output is then still current.
     fn begin(&mut self, prompt: &str, constraint: &ConstraintText) -> Result<Begun, Problem>;
 
-    /// What the model gives after these tokens of the output, and what may come there.
+    /// Computes the model's logits after these tokens of the output, and the tokens that may come there.
     ///
     /// # Errors
-    /// When the model or the mask fails.
+    /// If the model or the mask fails.
     fn look(&mut self, output: &[TokenId]) -> Result<Look, Problem>;
 
-    /// The vocabulary of the model.
+    /// Returns the vocabulary of the model.
     fn vocabulary(&self) -> Arc<Vocabulary>;
 }
 
-/// What outputs have to match, as it is typed.
+/// A constraint on outputs, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConstraintText {
-    /// How the text is read.
+    /// How to parse the text.
     pub kind: ConstraintKind,
     /// The schema, pattern or grammar.
     pub text: String,
 }
 
-/// How the text of a constraint is read.
+/// How to parse the text of a constraint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstraintKind {
     /// A JSON Schema.
@@ -42,15 +42,15 @@ pub enum ConstraintKind {
     Pattern,
     /// A grammar in GBNF.
     Grammar,
-    /// Nothing has to match.
+    /// No constraint.
     Free,
 }
 
 impl ConstraintKind {
-    /// All of them, in the order in which the editor goes through them.
+    /// All kinds, in the editor's order.
     pub const ALL: [Self; 4] = [Self::Schema, Self::Pattern, Self::Grammar, Self::Free];
 
-    /// The name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl ConstraintKind {
     }
 }
 
-/// An output that was begun.
+/// A started output.
 #[derive(Clone, Debug, Default)]
 pub struct Begun {
     /// The tokens before the output.
@@ -78,10 +78,10 @@ pub struct Begun {
     pub is_json: bool,
 }
 
-/// What a model gives at a position, and what may come there.
+/// The logits of a model at a position, and the tokens that may come there.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// A logit for each token.
+    /// One logit per token.
     pub logits: Arc<[f32]>,
     /// The tokens that may come.
     pub allowed: Arc<PlainMask>,
@@ -91,14 +91,14 @@ pub struct Look {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Problem {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// Where in the constraint's text: the line and the character in it, from 0.
+    /// Its position in the constraint's text: line and character, from 0.
     pub at: Option<(usize, usize)>,
 }
 
 impl Problem {
-    /// A problem of no particular place.
+    /// Creates a problem without a position.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -106,7 +106,7 @@ impl Problem {
         }
     }
 
-    /// The problem at a byte of the constraint's text.
+    /// Sets the position to a byte of the constraint's text.
     #[must_use]
     pub fn at_byte(mut self, text: &str, byte: usize) -> Self {
         let before = &text.as_bytes()[..byte.min(text.len())];

@@ -1,4 +1,4 @@
-//! The loop: what happens goes in, screens come out, and the model works on a thread of its own.
+//! The loop: events go in, screens come out, and the model works on its own thread.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,7 +14,7 @@ use crate::headless::answer;
 use crate::subject::Subject;
 use crate::view;
 
-/// Why there is no program on the terminal.
+/// Why the program cannot run on the terminal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TerminalError {
@@ -29,20 +29,20 @@ pub enum TerminalError {
     Worker,
 }
 
-/// How long screens took to draw, from the state to what the terminal is sent.
+/// How long screens took to draw, from the state to the terminal's output.
 #[derive(Clone, Debug, Default)]
 pub struct Redraws {
     times: Vec<Duration>,
 }
 
 impl Redraws {
-    /// The number of screens.
+    /// Returns the number of screens.
     #[must_use]
     pub fn count(&self) -> usize {
         self.times.len()
     }
 
-    /// The time that this share of the screens was drawn within.
+    /// Returns the time within which this share of the screens was drawn.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
         let mut times = self.times.clone();
@@ -80,7 +80,7 @@ pub fn play(start: Start, subject: impl Subject + 'static) -> Result<Redraws, Te
         move || answer_all(subject, &work, Farewell(messages))
     })?;
     let restored = Restored::new()?;
-    // It ends with the process: there is no way to stop waiting for a key.
+    // The thread ends with the process: waiting for a key cannot be interrupted.
     spawn("play-keys", move || while pass_on(read(), &messages) {})?;
     let result = run(app, first, &inbox, &effects);
     drop(restored);
@@ -97,7 +97,7 @@ struct Restored;
 
 impl Restored {
     fn new() -> io::Result<Self> {
-        // It sets the hook for panics, too.
+        // This sets the panic hook, too.
         drop(ratatui::try_init()?);
         let restored = Self;
         execute!(io::stdout(), EnableBracketedPaste)?;
@@ -118,12 +118,12 @@ pub fn restore() {
     ratatui::restore();
 }
 
-/// Says that its thread has ended, after a panic as well: nothing is what says so.
+/// Sends `None` when its thread ends, even by a panic.
 struct Farewell(Sender<Option<Message>>);
 
 impl Drop for Farewell {
     fn drop(&mut self) {
-        // Where nobody listens, the program has ended.
+        // If nobody is listening, the program has ended.
         let _ = self.0.send(None);
     }
 }
@@ -137,7 +137,7 @@ fn answer_all(mut subject: impl Subject, work: &Receiver<Effect>, messages: Fare
     }
 }
 
-/// Whether there may be more events.
+/// Returns whether there may be more events.
 fn pass_on(event: io::Result<Event>, messages: &Sender<Option<Message>>) -> bool {
     let message = match event {
         Ok(Event::Key(key)) => Message::Key(key),
@@ -149,7 +149,7 @@ fn pass_on(event: io::Result<Event>, messages: &Sender<Option<Message>>) -> bool
     messages.send(Some(message)).is_ok()
 }
 
-/// Draws after messages and never without one.
+/// Draws after messages, and only then.
 fn run(
     mut app: App,
     first: Effect,
@@ -166,14 +166,14 @@ fn run(
     ask(Some(first))?;
     while !app.is_done() {
         let started = Instant::now();
-        // The terminal shows the screen when all of it is there.
+        // The terminal shows the screen once it is complete.
         queue!(io::stdout(), BeginSynchronizedUpdate)?;
         terminal.draw(|frame| view::draw(&app, frame))?;
         queue!(io::stdout(), EndSynchronizedUpdate)?;
         io::stdout().flush()?;
         redraws.times.push(started.elapsed());
         let mut message = Some(next(inbox, app.pause())?);
-        // Of keys that came while the screen was drawn, the last one is shown.
+        // If several keys were pressed while the screen was drawn, only the last state is shown.
         while let Some(next) = message {
             ask(app.update(next))?;
             message = match inbox.try_recv() {

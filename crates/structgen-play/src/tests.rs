@@ -14,7 +14,7 @@ use crate::slider::Slider;
 use crate::subject::{Begun, ConstraintKind, ConstraintText, Look, Problem, Subject};
 use crate::{Scene, picture, view};
 
-/// The end, the parts of `{"n":3,"city":"Bern"}` with ten digits and twelve cities, and what is refused everywhere.
+/// The end, the parts of `{"n":3,"city":"Bern"}` with ten digits and twelve cities, and a token that is always refused.
 const TOKENS: [&str; 27] = [
     "",
     "{\"n\":",
@@ -45,7 +45,7 @@ const TOKENS: [&str; 27] = [
     "???",
 ];
 
-/// A model whose logits fall by the token, and a constraint that allows a part of them at each position.
+/// A model whose logits fall with the token id, and a constraint that allows a part of them at each position.
 struct Fake {
     vocabulary: Arc<Vocabulary>,
     is_free: bool,
@@ -360,7 +360,7 @@ fn what_is_wrong_with_a_typed_schema_is_shown_at_its_place() {
              n next  b back  a auto  ↑↓←→ sliders  r redraw  s scenes  ? help  q quit
         "#]],
     );
-    // The cursor is where the problem is; what is typed there mends it.
+    // The cursor is where the problem is, so that typing there fixes it.
     press(&mut play, &[KeyCode::Delete; 4]);
     type_in(&mut play, "title");
     control(&mut play, 's');
@@ -401,7 +401,7 @@ fn back_and_forward_take_the_same_tokens() {
         assert_eq!(&output(&play), expected);
         type_in(&mut play, "n");
     }
-    // The same parameters and the same seed are the same output, one step or all at once.
+    // The same parameters and the same seed give the same output, step by step or at once.
     let mut again = Headless::new(
         Start {
             tokens: 9,
@@ -418,7 +418,7 @@ fn a_step_that_is_made_again_draws_what_its_sliders_say() {
     let mut play = Headless::new(start(), fake());
     type_in(&mut play, "nn");
     assert_ne!(output(&play), "{\"n\":4");
-    // Of the digits, 4 is the likeliest.
+    // Of the digits, 4 is the most probable.
     type_in(&mut play, "b");
     press(&mut play, &[KeyCode::Down]);
     press(&mut play, &[KeyCode::Left; 4]);
@@ -443,7 +443,7 @@ fn sliders_stop_at_their_ends() {
     }
 }
 
-/// The parameters and the last column at each frame of a scene.
+/// Returns the parameters and the last column at each frame of a scene.
 fn frames(scene: Scene) -> Vec<(SamplingParams, usize, f64)> {
     let start = Start {
         scene: Some(scene),
@@ -456,7 +456,7 @@ fn frames(scene: Scene) -> Vec<(SamplingParams, usize, f64)> {
         let app = play.app();
         let is_frame = matches!(app.mode, crate::app::Mode::Frame(..));
         if let Some(comparison) = app.comparison().filter(|_| is_frame) {
-            // It looks at the step with the widest choice: the one of the twelve cities, or the digits.
+            // It shows the step with the widest choice: that of the twelve cities, or the digits.
             assert!(comparison.columns[1].left >= 10);
             let last = comparison.last().unwrap();
             frames.push((app.sampling.clone(), last.left, last.entropy));
@@ -562,7 +562,7 @@ fn without_colour_nothing_is_coloured() {
         let screen = play.screen(80, 24);
         let is_coloured = screen.content().iter().any(|cell| cell.fg != Color::Reset);
         assert_eq!(is_coloured, has_colour);
-        // The ground is always the terminal's own.
+        // The background is always the terminal's own.
         assert!(screen.content().iter().all(|cell| cell.bg == Color::Reset));
     }
 }

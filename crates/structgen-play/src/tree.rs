@@ -1,29 +1,29 @@
-//! An output's JSON as a tree, as far as it is written.
+//! An output's JSON as a tree, as far as it is generated.
 
 use structgen_decode::events::{EventStream, JsonKind, OutputEvent, OutputPart};
 
 /// A value of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// How deep it is.
+    /// Its depth.
     pub depth: usize,
-    /// Its key or its number in an array; empty at the root.
+    /// Its key or its index in an array; empty at the root.
     pub name: String,
-    /// What it is.
+    /// Its type.
     pub kind: JsonKind,
-    /// What is written of a string, a number or a literal.
+    /// The text so far of a string, a number or a literal.
     pub text: String,
     /// Whether it is complete.
     pub is_done: bool,
     pointer: String,
 }
 
-/// The values of a beginning of a JSON document, in their order; what is no JSON has none.
+/// Returns the values of a prefix of a JSON document, in order; none if it is not JSON.
 #[must_use]
 pub fn nodes(text: &str) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut events = EventStream::json();
-    // What is not JSON stays as far as it was.
+    // If the text is not JSON, the values before the error are kept.
     let _ = events.push(text, &[], &mut |event| match event {
         OutputEvent::Started {
             part: OutputPart::Field { pointer, kind },

@@ -7,24 +7,24 @@ use structgen_vocab::TokenId;
 
 use crate::subject::{Begun, Look};
 
-/// The positions of an output that were seen, and the one that is looked at.
+/// The positions of an output that were computed, and the current one.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     begun: Begun,
-    /// What was seen before each token.
+    /// The logits and mask before each token.
     looks: Vec<Look>,
     /// The tokens between them.
     taken: Vec<Accepted>,
-    /// The number of tokens before the position that is looked at.
+    /// The number of tokens before the current position.
     at: usize,
 }
 
-/// What it takes to be at a position.
+/// What moving to a position requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// Nothing: it was seen before.
+    /// Nothing: it was computed before.
     Seen,
-    /// The model.
+    /// A run of the model.
     Unseen,
     /// The output has ended there.
     Ended,
@@ -46,12 +46,12 @@ impl Walk {
         self.at
     }
 
-    /// The number of tokens of the output, those after the position included.
+    /// Returns the number of tokens of the output, including those after the position.
     pub(crate) fn len(&self) -> usize {
         self.taken.len()
     }
 
-    /// The tokens up to the position.
+    /// Returns the tokens up to the position.
     pub(crate) fn tokens(&self) -> Vec<TokenId> {
         self.taken[..self.at]
             .iter()
@@ -63,20 +63,20 @@ impl Walk {
         self.looks.get(self.at)
     }
 
-    /// Whether the output ends at the position.
+    /// Returns whether the output ends at the position.
     pub(crate) fn has_ended(&self) -> bool {
         let last = self.at.checked_sub(1).map(|last| self.taken[last].token);
         last.is_some_and(|token| self.begun.eos.contains(&token))
     }
 
-    /// Adds what was seen after this number of tokens.
+    /// Adds the logits and mask after this number of tokens.
     pub(crate) fn add(&mut self, tokens: usize, look: Look) {
         if tokens == self.looks.len() {
             self.looks.push(look);
         }
     }
 
-    /// Takes a token. What came after another one in its place is forgotten.
+    /// Takes a token. If it differs from the one taken before, what followed that is dropped.
     pub(crate) fn forward(&mut self, accepted: Accepted) -> Moved {
         if self
             .taken
@@ -97,15 +97,15 @@ impl Walk {
         }
     }
 
-    /// Goes to a position that was seen.
+    /// Moves to a position that was computed.
     pub(crate) fn go_to(&mut self, at: usize) {
         self.at = at.min(self.looks.len().saturating_sub(1));
     }
 
-    /// The step at the position; none before the model was there, and after the end.
+    /// Returns the step at the position, or `None` if the model has not been run there, or after the end.
     ///
-    /// Its random number is of the seed and the position alone, so another parameter changes what a step leaves but not
-    /// its luck, and a step that is made again draws the same.
+    /// Its random number depends only on the seed and the position. So changing a parameter changes the kept tokens but
+    /// not the random number, and recomputing a step gives the same draw.
     pub(crate) fn step(&self, params: &SamplingParams) -> Option<Result<Step, StepError>> {
         let look = self.look().filter(|_| !self.has_ended())?;
         let step = || {

@@ -1,4 +1,4 @@
-//! How many of the typed answers of a sample are among the candidates of its texts.
+//! Counts how many of a sample's typed answers are among the candidates of its texts.
 //!
 //! ```text
 //! python3 training/recognized_values.py 4000 > target/values.jsonl

@@ -1,4 +1,4 @@
-//! The values of a text, as they are found.
+//! Prints the values found in a text.
 //!
 //! ```text
 //! cargo run -p structgen-recognize --example show -- "Am 12. Mai um halb zehn, 1.234,50 €"

@@ -1,4 +1,4 @@
-//! The time to recognise the values of a text of 1,000 words, and to list them for two leaves.
+//! Measures the time to recognise the values of a text of 1,000 words, and to list them for two leaves.
 //!
 //! ```text
 //! cargo run --release -p structgen-recognize --example speed -- target/values.jsonl

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A date of the Gregorian calendar, or as much of one as the text has. Either the year or the day may be missing.
+/// A date of the Gregorian calendar, as complete as in the text: either the year or the day may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Date {
     /// 1000 to 2999. Two digits stand for 1940 to 2039; 30 to 69 can be in the other century as well.
@@ -14,7 +14,7 @@ pub struct Date {
 }
 
 impl Date {
-    /// A date that exists; 29 February without a year does.
+    /// Returns a date if it exists; 29 February exists without a year.
     pub(crate) fn new(year: Option<u16>, month: u8, day: Option<u8>) -> Option<Date> {
         let in_range = year.is_none_or(|year| (1000..3000).contains(&year))
             && (1..=12).contains(&month)
@@ -22,12 +22,12 @@ impl Date {
         in_range.then_some(Date { year, month, day })
     }
 
-    /// Whether year, month and day are known.
+    /// Returns whether year, month and day are known.
     pub fn is_full(&self) -> bool {
         self.year.is_some() && self.day.is_some()
     }
 
-    /// The date in this year, if it has none of its own and exists in it.
+    /// Returns the date in this year, if it has no year of its own and exists in it.
     pub fn in_year(&self, year: u16) -> Option<Date> {
         Date::new(self.year.or(Some(year)), self.month, self.day)
     }
@@ -49,7 +49,8 @@ fn days_in_month(year: Option<u16>, month: u8) -> u8 {
     }
 }
 
-/// What a year of two digits means, best first: 1940 to 2039, then the other century from 1930 and to 2069.
+/// Returns the possible meanings of a two-digit year, best first: 1940 to 2039, then the other century from 1930 and to
+/// 2069.
 pub(crate) fn full_years(two_digits: u16) -> impl Iterator<Item = u16> {
     let (best, other) = match two_digits {
         0..40 => (2000, 1900),
@@ -93,12 +94,12 @@ impl Time {
         })
     }
 
-    /// `HH:MM`.
+    /// Formats the time as `HH:MM`.
     pub fn hour_minute(&self) -> String {
         format!("{:02}:{:02}", self.hour, self.minute)
     }
 
-    /// `HH:MM:SS`; `:00` where the text has no seconds.
+    /// Formats the time as `HH:MM:SS`, with `:00` if the text has no seconds.
     pub fn hour_minute_second(&self) -> String {
         format!(
             "{:02}:{:02}:{:02}",
@@ -108,7 +109,7 @@ impl Time {
         )
     }
 
-    /// The offset as RFC 3339 writes it; `Z` where the text has none.
+    /// Formats the offset as in RFC 3339, or as `Z` if the text has none.
     pub(crate) fn offset_text(&self) -> String {
         match self.offset {
             None | Some(0) => "Z".to_owned(),

@@ -13,7 +13,7 @@ pub struct Duration {
 pub enum TimeUnit {
     /// 12 months.
     Year,
-    /// A twelfth of a year; of no fixed number of days.
+    /// A twelfth of a year, without a fixed number of days.
     Month,
     /// 7 days.
     Week,
@@ -39,7 +39,7 @@ impl TimeUnit {
         TimeUnit::Second,
     ];
 
-    /// Months, if the unit is counted in them.
+    /// Returns the number of months in the unit, if it is a multiple of months.
     fn months(self) -> Option<i128> {
         match self {
             TimeUnit::Year => Some(12),
@@ -48,7 +48,7 @@ impl TimeUnit {
         }
     }
 
-    /// Seconds, if the unit is of a fixed length.
+    /// Returns the number of seconds in the unit, if its length is fixed.
     fn seconds(self) -> Option<i128> {
         match self {
             TimeUnit::Year | TimeUnit::Month => None,
@@ -73,13 +73,13 @@ impl TimeUnit {
 }
 
 impl Duration {
-    /// The parts in the units of the text, largest unit first.
+    /// Returns the parts in the units of the text, largest unit first.
     pub fn parts(&self) -> &[(Number, TimeUnit)] {
         &self.parts
     }
 
-    /// The length in one unit, if it is exact with at most four decimals: half an hour is 30 minutes and 0.5 hours; 20
-    /// minutes are no number of hours, and a month is no number of days.
+    /// Converts the length to a single unit, if this is exact with at most four decimals: half an hour is 30 minutes or
+    /// 0.5 hours, but 20 minutes cannot be converted to hours, nor a month to days.
     ///
     /// ```
     /// use structgen_recognize::{Options, TimeUnit, Value, recognize};
@@ -111,7 +111,8 @@ impl Duration {
             })
     }
 
-    /// ISO 8601 texts of equal length: in the units of the text (`PT90M`), then in the largest ones (`PT1H30M`).
+    /// Returns ISO 8601 texts of the same length: in the units of the text (`PT90M`), then in the largest ones
+    /// (`PT1H30M`).
     pub fn iso_texts(&self) -> Vec<String> {
         let written: Option<Vec<_>> = self
             .parts
@@ -131,7 +132,7 @@ impl Duration {
         texts
     }
 
-    /// Whole numbers of the largest units, without weeks: those do not mix with other units in RFC 3339.
+    /// Returns whole numbers of the largest units, except weeks, which RFC 3339 does not mix with other units.
     fn carried(&self, size: fn(TimeUnit) -> Option<i128>) -> Option<Vec<(i128, TimeUnit)>> {
         let mut rest = self.sum(size)?.to_integer()?;
         let units = TimeUnit::ALL

@@ -1,4 +1,4 @@
-//! Small letters without accents.
+//! Folds words to lowercase without accents.
 
 /// Appends the folded word: `März` is `marz`, `DREISSIG` and `dreißig` are `dreissig`.
 pub(crate) fn fold_into(word: &str, folded: &mut String) {
@@ -25,7 +25,7 @@ pub(crate) fn fold_into(word: &str, folded: &mut String) {
     }
 }
 
-/// A mark that belongs to the letter before it.
+/// Returns whether this is a combining mark.
 pub(crate) fn is_combining(character: char) -> bool {
     ('\u{300}'..='\u{36f}').contains(&character)
 }

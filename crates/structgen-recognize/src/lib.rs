@@ -2,7 +2,7 @@
 //!
 //! [`recognize`] finds numbers, dates, times, durations, amounts of money, percentages, e-mail and web addresses, host
 //! names, IP addresses, phone numbers, UUIDs and codes. [`allowed`] lists them in the form that a leaf of a JSON Schema
-//! asks for. So a constraint can leave a model those values only that its text has, in whatever form the text has them.
+//! requires. So a constraint can limit a model to the values of its text, however the text writes them.
 //!
 //! ```
 //! use structgen_recognize::{Leaf, Options, allowed, recognize};
@@ -20,16 +20,16 @@
 //!
 //! # What is recognised
 //!
-//! Words of English, German, French and Spanish count at the same time. A value that can be read in several ways has
-//! several readings, best first, by rules that [`Options`] states. Recognisers are generous: a candidate is something
-//! that the text can mean, not what it does mean, and candidates overlap. What they do not do is guess: relative words
-//! such as `tomorrow`, sums and counts of things are not in the text.
+//! Words of English, German, French and Spanish are recognised at the same time. An ambiguous value has several
+//! readings, best first, by the rules in [`Options`]. Recognition is generous: a candidate is a possible meaning of the
+//! text, and candidates overlap. But nothing is inferred that the text does not contain: relative words such as
+//! `tomorrow`, sums and counts of things are not recognised.
 //!
 //! # Bounds
 //!
-//! Memory is linear in the length of the text, and so is time but for sorting and searching what was found. Numbers
-//! have at most [`MAX_DIGITS`] digits, addresses and codes the lengths that their specifications allow; what is longer
-//! is not recognised. No text makes a function panic.
+//! Memory is linear in the length of the text, and so is time except for sorting and searching the candidates. Numbers
+//! with more than [`MAX_DIGITS`] digits, and addresses and codes longer than their specifications allow, are not
+//! recognised. No text makes a function panic.
 
 mod candidate;
 mod date;
@@ -50,7 +50,7 @@ pub use leaf::{Allowed, Leaf, allowed};
 pub use number::{MAX_DIGITS, NotANumber, Number};
 pub use options::{DateOrder, DecimalMark, Options};
 
-/// The values of a text, in the order of their beginnings, longer ones first.
+/// Returns the values of a text, ordered by their starts, longer ones first.
 ///
 /// ```
 /// use structgen_recognize::{Options, Value, recognize};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A decimal number, exact, with as many fractional digits as the text had: `12.50` is not shortened to `12.5`.
+/// An exact decimal number with as many fractional digits as in the text: `12.50` is not shortened to `12.5`.
 ///
 /// ```
 /// use structgen_recognize::Number;
@@ -17,18 +17,18 @@ pub struct Number {
     scale: u8,
 }
 
-/// Numbers of more digits than this are not recognised; `10^36` leaves room for the arithmetic on `i128`.
+/// Numbers with more digits are not recognised; `10^36` leaves room for the arithmetic on `i128`.
 pub const MAX_DIGITS: usize = 36;
 const LIMIT: i128 = 10i128.pow(MAX_DIGITS as u32);
 
 impl Number {
-    /// `mantissa` divided by ten to the power of `scale`; nothing beyond [`MAX_DIGITS`].
+    /// Returns `mantissa` divided by ten to the power of `scale`, or `None` beyond [`MAX_DIGITS`].
     pub(crate) fn new(mantissa: i128, scale: u8) -> Option<Number> {
         (-LIMIT < mantissa && mantissa < LIMIT && usize::from(scale) < MAX_DIGITS)
             .then_some(Number { mantissa, scale })
     }
 
-    /// The digits of `whole` (several parts, if it is grouped), then those of `fraction`.
+    /// Returns the number with the digits of `whole` (several parts if it is grouped), then those of `fraction`.
     pub(crate) fn from_digits<'a>(
         whole: impl IntoIterator<Item = &'a str>,
         fraction: &str,
@@ -48,7 +48,7 @@ impl Number {
         Number::new(mantissa, u8::try_from(fraction.len()).ok()?)
     }
 
-    /// The number without trailing zeros after the point.
+    /// Returns the number without trailing zeros after the point.
     pub fn shortest(self) -> Number {
         let Number {
             mut mantissa,
@@ -61,13 +61,13 @@ impl Number {
         Number { mantissa, scale }
     }
 
-    /// The same value without a fraction, if it has none but zeros.
+    /// Returns the value as an integer, if all fractional digits are zero.
     pub fn to_integer(self) -> Option<i128> {
         let shortest = self.shortest();
         (shortest.scale == 0).then_some(shortest.mantissa)
     }
 
-    /// Whether the number is below zero.
+    /// Returns whether the number is below zero.
     pub fn is_negative(self) -> bool {
         self.mantissa < 0
     }
@@ -85,17 +85,17 @@ impl Number {
         Number::new(aligned(self)?.checked_add(aligned(other)?)?, scale)
     }
 
-    /// The product, without trailing zeros that the factor made superfluous: 2.5 times 1,000 is 2,500.
+    /// Returns the product, without the trailing zeros made superfluous by the factor: 2.5 times 1,000 is 2,500.
     pub(crate) fn times(self, factor: i128) -> Option<Number> {
         Some(Number::new(self.mantissa.checked_mul(factor)?, self.scale)?.shortest())
     }
 
-    /// A hundredth, with two fractional digits more.
+    /// Returns a hundredth of the number, with two more fractional digits.
     pub(crate) fn hundredth(self) -> Option<Number> {
         Number::new(self.mantissa, self.scale.checked_add(2)?)
     }
 
-    /// The quotient, if it has at most `places` fractional digits more than the number.
+    /// Returns the quotient, if it has at most `places` more fractional digits than the number.
     pub(crate) fn divided(self, divisor: i128, places: u8) -> Option<Number> {
         let scaled = self.mantissa.checked_mul(power(places)?)?;
         (divisor != 0 && scaled % divisor == 0).then_some(())?;
@@ -116,7 +116,7 @@ impl From<u32> for Number {
     }
 }
 
-/// Why a text is no [`Number`]: it is not written as `-?[0-9]+(\.[0-9]+)?`, or has more than [`MAX_DIGITS`] digits.
+/// Why a text is not a [`Number`]: it does not match `-?[0-9]+(\.[0-9]+)?`, or has more than [`MAX_DIGITS`] digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotANumber(String);
 
@@ -149,7 +149,7 @@ impl std::str::FromStr for Number {
     }
 }
 
-/// A JSON number: digits, a point, no grouping, no exponent.
+/// Formats a JSON number: digits and a point, without grouping or exponent.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.mantissa < 0 { "-" } else { "" };

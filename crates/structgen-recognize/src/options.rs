@@ -1,27 +1,27 @@
-//! What is known about a text beforehand.
+//! Prior knowledge about a text.
 
 use crate::Language;
 
-/// What is known about a text beforehand. By default nothing is, and the text itself decides.
+/// Prior knowledge about a text. By default there is none, and the text itself decides.
 ///
-/// Options choose the order of readings only; none is left out.
+/// Options affect only the order of readings; none is omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The language of the text. Otherwise the language whose common words are most frequent, or most of whose words
-    /// are its own if several are; English if there are none. Words of all languages are recognised, except that a word
-    /// such as `once` (Spanish for eleven) counts only in its own language.
+    /// The language of the text. By default, the language whose common words are most frequent; if several are, the one
+    /// with the most words of its own; English if there are none. Words of all languages are recognised, except that a
+    /// word such as `once` (Spanish for eleven) counts only in its own language.
     pub language: Option<Language>,
-    /// What the first part of `5/12/24` is. Otherwise what a date of the same text shows that can be read in only one
-    /// way; otherwise the month in English and the day in the other languages.
+    /// The first part of `5/12/24`. By default, the order shown by another date in the same text that can be read in
+    /// only one way, or else the month in English and the day in the other languages.
     pub date_order: Option<DateOrder>,
-    /// The mark before the fraction, which decides about `1.234` and `1,234`. Otherwise the mark that other numbers of
-    /// the same text use; otherwise the point in English and the comma in the other languages. Without this option,
-    /// whole thousands (`20.000`) and amounts of money (`1.234 €`) are grouped in any case.
+    /// The decimal mark, which determines the reading of `1.234` and `1,234`. By default, the mark used by other
+    /// numbers in the same text, or else the point in English and the comma in the other languages. Without this
+    /// option, whole thousands (`20.000`) and amounts of money (`1.234 €`) always count as grouped.
     pub decimal_mark: Option<DecimalMark>,
 }
 
-/// The order of day and month in a date between slashes or hyphens. Between points, the day is always first.
+/// The order of day and month in a date with slashes or hyphens. With points, the day always comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DateOrder {
     /// `31/12/2024`.

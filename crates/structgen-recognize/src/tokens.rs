@@ -1,18 +1,18 @@
-//! A text as words, runs of digits, spaces and marks.
+//! Splits a text into words, runs of digits, spaces and marks.
 
 use crate::fold::{fold_into, is_combining};
 use crate::language::{Entry, Sense, compound, senses};
 use crate::{Language, Number};
 
-/// What a token is made of.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Word,
     /// ASCII digits.
     Digits,
-    /// White space within a paragraph: at most one line break.
+    /// White space within a paragraph, with at most one line break.
     Space,
-    /// White space with an empty line. No value goes on after it.
+    /// White space with an empty line, which ends every value.
     Break,
     Mark(char),
 }
@@ -25,13 +25,13 @@ pub(crate) struct Token {
     senses: &'static [Entry],
 }
 
-/// The tokens of a text, without gaps. Positions may be out of range: there is nothing there.
+/// The tokens of a text, without gaps. Positions may be out of range, where there is nothing.
 pub(crate) struct Tokens<'t> {
     pub(crate) text: &'t str,
     tokens: Vec<Token>,
-    /// Words that write a number without being listed, by position.
+    /// Words that are numbers but not in any table, by position.
     pub(crate) compounds: Vec<(usize, Number)>,
-    /// The language that the text is taken to be in.
+    /// The assumed language of the text.
     pub(crate) language: Language,
 }
 
@@ -59,7 +59,7 @@ impl<'t> Tokens<'t> {
         self.get(at).map(|token| token.kind)
     }
 
-    /// The kind of the token before `at`.
+    /// Returns the kind of the token before `at`.
     pub(crate) fn kind_before(&self, at: usize) -> Option<Kind> {
         self.kind(at.checked_sub(1)?)
     }
@@ -80,36 +80,37 @@ impl<'t> Tokens<'t> {
         )
     }
 
-    /// The digits at `at`, if there are at least `least` and at most `most` (which is at most nine).
+    /// Returns the digits at `at`, if there are at least `least` and at most `most` (which is at most nine).
     pub(crate) fn digits(&self, at: usize, least: usize, most: usize) -> Option<u32> {
         let token = self.get(at).filter(|token| token.kind == Kind::Digits)?;
         let length = token.end - token.start;
         (least <= length && length <= most.min(9)).then(|| self.str(at).parse().ok())?
     }
 
-    /// The position after `at`, if there is a space.
+    /// Returns the position after the space at `at`, if there is one.
     pub(crate) fn skip_space(&self, at: usize) -> usize {
         at + usize::from(self.kind(at) == Some(Kind::Space))
     }
 
-    /// The position before which there is no space.
+    /// Returns the position before the space that precedes `at`, if there is one.
     pub(crate) fn back_space(&self, at: usize) -> usize {
         at - usize::from(self.kind_before(at) == Some(Kind::Space))
     }
 
-    /// All senses of the word at `at`.
+    /// Returns all meanings of the word at `at`.
     pub(crate) fn all_entries(&self, at: usize) -> &'static [Entry] {
         self.get(at).map_or(&[], |token| token.senses)
     }
 
-    /// The senses of the word at `at`, in the languages in which it counts.
+    /// Returns the meanings of the word at `at`, in the languages in which it counts.
     pub(crate) fn entries(&self, at: usize) -> impl Iterator<Item = &'static Entry> + use<'_, 't> {
         self.all_entries(at)
             .iter()
             .filter(|entry| !entry.homograph || entry.language == self.language)
     }
 
-    /// Senses in one language. Homographs count here: whoever asks has seen another word of the language.
+    /// Returns the meanings in one language. Homographs count here, since the caller has seen another word of the
+    /// language.
     pub(crate) fn senses(
         &self,
         at: usize,
@@ -121,12 +122,12 @@ impl<'t> Tokens<'t> {
             .map(|entry| entry.sense)
     }
 
-    /// Whether the word has the sense in a language.
+    /// Returns whether the word has the meaning in a language.
     pub(crate) fn has(&self, at: usize, language: Language, sense: Sense) -> bool {
         self.senses(at, language).any(|own| own == sense)
     }
 
-    /// Whether the word has the sense in any language.
+    /// Returns whether the word has the meaning in any language.
     pub(crate) fn has_any(&self, at: usize, sense: Sense) -> bool {
         self.all_entries(at)
             .iter()
@@ -134,7 +135,7 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// The tokens of a text, and the numbers that are compound words.
+/// Returns the tokens of a text, and the compound number words.
 fn split(text: &str) -> (Vec<Token>, Vec<(usize, Number)>) {
     let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
     let mut compounds = Vec::new();
@@ -185,8 +186,8 @@ fn first_token(rest: &str, first: char) -> (Kind, usize) {
     }
 }
 
-/// The language whose common words are most frequent; of several, the one with most words that no other has, and
-/// otherwise the first one.
+/// Returns the language whose common words are most frequent; among several, the one with the most words that no other
+/// has, and otherwise the first one.
 fn guess(tokens: &[Token], compounds: usize) -> Language {
     let mut counts = [(0usize, 0usize); Language::ALL.len()];
     counts[Language::German as usize].1 = compounds;

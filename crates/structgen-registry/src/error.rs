@@ -1,9 +1,9 @@
-//! What can go wrong with a registry.
+//! Errors of a registry.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why the registry did not answer. It is then as it was before.
+/// Why an operation on the registry failed. The registry is then unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -12,10 +12,10 @@ pub enum RegistryError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The registry's file is damaged. Nothing is changed, so that it can be mended.
+    /// The registry's file is damaged. It is not changed, so that it can be repaired.
     #[error(
         "the list of models {} is damaged: {reason}; mend it, or move it away to begin a new one",
         path.display()
@@ -26,7 +26,7 @@ pub enum RegistryError {
         /// What is wrong, and where.
         reason: String,
     },
-    /// The registry's file is of a later version.
+    /// The registry's file is of a newer version.
     #[error("the list of models {} is of version {version}, which this program does not know", path.display())]
     Newer {
         /// The file.
@@ -34,15 +34,15 @@ pub enum RegistryError {
         /// Its version.
         version: u64,
     },
-    /// A name that cannot be one.
+    /// A name is not valid.
     #[error("{name:?} is no name of a model: {reason}")]
     Name {
         /// The name.
         name: String,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// The name is taken.
+    /// The name is in use.
     #[error("there is a model {name} already, in {}", folder.display())]
     Taken {
         /// The name.
@@ -55,7 +55,7 @@ pub enum RegistryError {
     Unknown {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
     },
     /// No model has the capability.
@@ -63,7 +63,7 @@ pub enum RegistryError {
     NoCapability {
         /// The capability.
         capability: String,
-        /// The capabilities that there are.
+        /// The existing capabilities.
         known: Vec<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! The registry's file: read whole, written whole.
+//! The registry's file: read and written as a whole.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use crate::{RegisteredModel, RegistryError};
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// A larger file is no registry.
+/// A larger file is not a registry.
 const LARGEST: u64 = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -21,7 +21,7 @@ struct Contents {
     models: Vec<RegisteredModel>,
 }
 
-/// The models of a file; none where there is no file.
+/// Reads the models of a file; returns none if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
     let cannot = |source| RegistryError::Io {
         path: path.to_owned(),
@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
         Ok(_) => {}
     }
     let text = fs::read(path).map_err(cannot)?;
-    // The version first: of a later one, fields are not known.
+    // Check the version first: a newer one may have unknown fields.
     let json: serde_json::Value =
         serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     match json["version"].as_u64() {
@@ -66,7 +66,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
     Ok(models)
 }
 
-/// Puts a new file into the place of the old one, whole or not at all.
+/// Atomically replaces the file.
 pub(crate) fn write(path: &Path, models: &[RegisteredModel]) -> Result<(), RegistryError> {
     let cannot = |source| RegistryError::Io {
         path: path.to_owned(),

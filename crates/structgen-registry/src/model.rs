@@ -17,32 +17,32 @@ pub struct RegisteredModel {
     pub folder: PathBuf,
     /// The size of its files in bytes.
     pub bytes: u64,
-    /// How its weights are stored, such as `float16` or `int4`.
+    /// The type of its weights, such as `float16` or `int4`.
     pub quantization: String,
-    /// What it is good for, such as `chat` or `code`.
+    /// Its capabilities, such as `chat` or `code`.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
-    /// How often it was asked for.
+    /// How often it was requested.
     #[serde(default)]
     pub uses: u64,
 }
 
-/// How often a model was asked for.
+/// How often a model was requested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Usage {
     /// The model's name.
     pub name: String,
-    /// How often.
+    /// The number of requests.
     pub uses: u64,
-    /// Its share of all uses, from 0 to 1; 0 where there are none.
+    /// Its share of all requests, from 0 to 1; 0 if there are none.
     pub share: f64,
 }
 
-/// The longest name.
+/// The maximum length of a name.
 const LONGEST_NAME: usize = 100;
 
 impl RegisteredModel {
-    /// A model that was never asked for.
+    /// Creates a model that was never requested.
     #[must_use]
     pub fn new(name: impl Into<String>, folder: impl Into<PathBuf>, bytes: u64) -> Self {
         Self {
@@ -55,14 +55,14 @@ impl RegisteredModel {
         }
     }
 
-    /// The same with a quantisation.
+    /// Sets the type of the weights.
     #[must_use]
     pub fn with_quantization(mut self, quantization: impl Into<String>) -> Self {
         self.quantization = quantization.into();
         self
     }
 
-    /// The same with more capabilities.
+    /// Adds capabilities.
     #[must_use]
     pub fn with_capabilities(
         mut self,
@@ -73,7 +73,7 @@ impl RegisteredModel {
         self
     }
 
-    /// A name has to be distinguishable from a path.
+    /// Checks that the name cannot be mistaken for a path.
     pub(crate) fn check_name(&self) -> Result<(), RegistryError> {
         let is_usual = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
         let reason = match &*self.name {

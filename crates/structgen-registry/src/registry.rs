@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::{RegisteredModel, RegistryError, Usage, file};
 
-/// The models on a machine, in a file of a folder.
+/// The models on a machine, stored in a file.
 ///
 /// ```
 /// use structgen_registry::{RegisteredModel, Registry};
@@ -29,39 +29,39 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The registry whose files are in a folder, which need not exist yet.
+    /// Opens the registry in a folder, which need not exist yet.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// The file with the models.
+    /// Returns the path of the file with the models.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.folder.join("models.json")
     }
 
-    /// All models, by name.
+    /// Returns all models, sorted by name.
     ///
     /// # Errors
-    /// When the file is damaged or cannot be read.
+    /// If the file is damaged or cannot be read.
     pub fn list(&self) -> Result<Vec<RegisteredModel>, RegistryError> {
         file::read(&self.path())
     }
 
-    /// The model of a name, if there is one.
+    /// Returns the model with a name, if there is one.
     ///
     /// # Errors
-    /// As [`Registry::list`].
+    /// As for [`Registry::list`].
     pub fn find(&self, name: &str) -> Result<Option<RegisteredModel>, RegistryError> {
         Ok(self.list()?.into_iter().find(|model| model.name == name))
     }
 
-    /// The model of a name.
+    /// Returns the model with a name.
     ///
     /// # Errors
-    /// As [`Registry::list`], and where no model has the name.
+    /// As for [`Registry::list`], and if no model has the name.
     pub fn get(&self, name: &str) -> Result<RegisteredModel, RegistryError> {
         let models = self.list()?;
         match models.iter().find(|model| model.name == name) {
@@ -73,7 +73,7 @@ impl Registry {
     /// Adds a model.
     ///
     /// # Errors
-    /// When its name is taken or no name, the file is damaged, or it cannot be written.
+    /// If its name is in use or invalid, or the file is damaged or cannot be written.
     pub fn add(&self, model: RegisteredModel) -> Result<(), RegistryError> {
         model.check_name()?;
         self.change(|models| {
@@ -88,10 +88,10 @@ impl Registry {
         })
     }
 
-    /// Removes a model and returns it. Its folder stays.
+    /// Removes a model and returns it. Its folder is kept.
     ///
     /// # Errors
-    /// When there is no such model, the file is damaged, or it cannot be written.
+    /// If there is no such model, or the file is damaged or cannot be written.
     pub fn remove(&self, name: &str) -> Result<RegisteredModel, RegistryError> {
         self.change(
             |models| match models.iter().position(|model| model.name == name) {
@@ -101,10 +101,11 @@ impl Registry {
         )
     }
 
-    /// The smallest model with a capability, of equal ones the first by name. `times` is added to its uses.
+    /// Returns the smallest model with a capability; among equals, the first by name. Adds `times` to its number of
+    /// requests.
     ///
     /// # Errors
-    /// When no model has the capability, the file is damaged, or it cannot be written.
+    /// If no model has the capability, or the file is damaged or cannot be written.
     pub fn best(&self, capability: &str, times: u64) -> Result<RegisteredModel, RegistryError> {
         let choose = |models: &mut Vec<RegisteredModel>| {
             let able = models.iter_mut();
@@ -123,10 +124,10 @@ impl Registry {
         }
     }
 
-    /// Counts that a model was asked for by its name.
+    /// Counts that a model was requested by its name.
     ///
     /// # Errors
-    /// As [`Registry::remove`].
+    /// As for [`Registry::remove`].
     pub fn count_use(&self, name: &str) -> Result<(), RegistryError> {
         self.change(
             |models| match models.iter_mut().find(|model| model.name == name) {
@@ -139,10 +140,10 @@ impl Registry {
         )
     }
 
-    /// How often each model was asked for, the most used first; those that never were are left out.
+    /// Returns how often each model was requested, most often first; models that never were are omitted.
     ///
     /// # Errors
-    /// As [`Registry::list`].
+    /// As for [`Registry::list`].
     pub fn usage(&self) -> Result<Vec<Usage>, RegistryError> {
         let models = self.list()?;
         let all: u64 = models.iter().map(|model| model.uses).sum();
@@ -167,7 +168,7 @@ impl Registry {
             path: self.folder.clone(),
             source,
         })?;
-        // A lock of its own: the file of models is replaced, and a lock on the old one would be no lock.
+        // A separate lock file: the file of models is replaced, so a lock on the old one would protect nothing.
         let _lock = file::lock(&self.folder.join("models.lock"))?;
         let path = self.path();
         let mut models = file::read(&path)?;

@@ -1,4 +1,4 @@
-//! The registry as several processes and damaged files meet it.
+//! The registry with several processes and damaged files.
 
 use std::fs;
 
@@ -49,7 +49,7 @@ fn questions_go_to_the_smallest_model_in_any_order() {
         assert_eq!(total, 14_900_000_000);
         for turn in 0..questions.len() {
             let (capability, times) = questions[(first + turn) % questions.len()];
-            // Asked at once or one by one.
+            // Counted at once or one by one.
             match turn % 2 {
                 0 => drop(registry.best(capability, times).unwrap()),
                 _ => (0..times).for_each(|_| drop(registry.best(capability, 1).unwrap())),

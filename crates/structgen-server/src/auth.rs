@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{ApiError, Result};
 
-/// The keys that clients may present, as hashes.
+/// The keys that clients may present, hashed.
 #[derive(Debug)]
 pub(crate) struct Keys(Vec<[u8; 32]>);
 
@@ -14,7 +14,7 @@ impl Keys {
         Self(keys.iter().map(|key| hash(key.as_bytes())).collect())
     }
 
-    /// The number of the key that a request presents; none where no key is asked for.
+    /// Returns the index of the key that a request presents, or `None` if no key is required.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Option<usize>> {
         if self.0.is_empty() {
             return Ok(None);
@@ -23,7 +23,7 @@ impl Keys {
             .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "))
             .unwrap_or_default();
         let given = hash(given);
-        // All keys are compared to the end, so that the time says nothing about them.
+        // Compare all keys completely, so that the time reveals nothing about them.
         let mut found = None;
         for (number, key) in self.0.iter().enumerate() {
             if is_same(key, &given) {

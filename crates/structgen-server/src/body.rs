@@ -1,4 +1,4 @@
-//! Bodies of requests: read within a limit and a time.
+//! Reads the bodies of requests, within a size and a time.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -14,15 +14,15 @@ use crate::error::{ApiError, Result};
 use crate::fields::{Fields, Unread};
 use crate::state::App;
 
-/// The header that lists fields which were not understood, in lenient mode.
+/// The header that lists unknown fields, in lenient mode.
 pub(crate) const IGNORED: &str = "x-structgen-ignored-fields";
-/// The header with which a client asks for lenient mode.
+/// The header by which a client requests lenient mode.
 const LENIENT: &str = "x-structgen-lenient";
 
-/// Reads a body that is JSON.
+/// Reads a JSON body.
 pub(crate) async fn read_json(app: &Arc<App>, headers: &HeaderMap, body: Body) -> Result<String> {
     let kind = headers.get(header::CONTENT_TYPE);
-    // Pages of other origins may post texts and forms unasked, and nothing else.
+    // Pages of other origins can post text and forms without permission, but not JSON.
     let is_json = kind
         .and_then(|kind| kind.to_str().ok())
         .is_some_and(|kind| {
@@ -38,7 +38,7 @@ pub(crate) async fn read_json(app: &Arc<App>, headers: &HeaderMap, body: Body) -
         .map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))
 }
 
-/// How many bytes beyond the limit are read before a body is refused: whoever sends reads the reply only then.
+/// How many bytes beyond the limit to read before refusing a body: clients read the reply only after sending.
 const READ_PAST_LIMIT: usize = 64 << 20;
 
 async fn read(body: Body, most: usize, time: Duration) -> Result<Vec<u8>> {
@@ -53,7 +53,7 @@ async fn collect(mut body: Body, most: usize) -> Result<Vec<u8>> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let incomplete = |_| ApiError::new(StatusCode::BAD_REQUEST, "the body is not complete");
-        // What is no data are trailers.
+        // Frames without data are trailers.
         let Ok(data) = frame.map_err(incomplete)?.into_data() else {
             continue;
         };
@@ -73,7 +73,7 @@ async fn collect(mut body: Body, most: usize) -> Result<Vec<u8>> {
     }
 }
 
-/// Reads the fields of a body, and what of them nobody took where that is no error.
+/// Reads the fields of a body, and lists those that are unknown if that is not an error.
 pub(crate) fn read_fields<T>(
     app: &App,
     headers: &HeaderMap,
@@ -88,7 +88,7 @@ pub(crate) fn read_fields<T>(
     Ok((value, Ignored(unread.into_names())))
 }
 
-/// Fields of a request that were not understood.
+/// Unknown fields of a request.
 #[derive(Debug)]
 pub(crate) struct Ignored(Vec<String>);
 

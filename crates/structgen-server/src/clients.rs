@@ -1,4 +1,4 @@
-//! Who asks: a key or an address, and how much of the server each may take.
+//! Clients, by key or address, and their share of the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,21 +8,21 @@ use axum::http::StatusCode;
 
 use crate::error::{ApiError, Result};
 
-/// Who sent a request: the number of the key, or the address where no key is asked for.
+/// The sender of a request: the index of the key, or the address if no key is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Client {
     Key(usize),
     Address(IpAddr),
 }
 
-/// How many requests each client has under way.
+/// The number of requests in progress of each client.
 #[derive(Debug)]
 pub(crate) struct Clients {
     most: usize,
     counts: Arc<Mutex<HashMap<Client, usize>>>,
 }
 
-/// A client's request that is under way.
+/// A request in progress of a client.
 #[derive(Debug)]
 pub(crate) struct Share {
     client: Client,
@@ -37,7 +37,7 @@ impl Clients {
         }
     }
 
-    /// Counts another request of a client, until what is returned is dropped.
+    /// Counts another request of a client, until the returned share is dropped.
     pub(crate) fn enter(&self, client: &Client) -> Result<Share> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(*client).or_default();

@@ -1,4 +1,4 @@
-//! What a server serves, to whom, and how much of it.
+//! What a server serves, to whom, and within which limits.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -7,62 +7,62 @@ use std::time::Duration;
 use structgen::ModelOptions;
 use structgen::tools::ToolFormat;
 
-/// A server's configuration. The default serves the embedded model to this machine alone.
+/// A server's configuration. The default serves the embedded model to this machine only.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// The address to listen on. One that other machines reach needs a key, or [`no_auth`](Self::no_auth).
+    /// The address to listen on. One that other machines can reach requires a key, or [`no_auth`](Self::no_auth).
     pub address: SocketAddr,
-    /// The keys that clients may present; with none, none is asked for.
+    /// The keys that clients may present; if empty, no key is required.
     pub api_keys: Vec<String>,
     /// Whether other machines may use the server without a key.
     pub no_auth: bool,
-    /// The models, the first of which is the default.
+    /// The models; the first is the default.
     pub models: Vec<ModelSpec>,
-    /// Whether fields of requests that are not known are listed in a header of the reply instead of being errors.
+    /// Whether unknown fields of requests are listed in a header of the reply instead of being errors.
     pub lenient: bool,
     /// The origins whose pages may use the server; none by default.
     pub cors_origins: Vec<String>,
-    /// What requests may cost.
+    /// The limits of requests.
     pub limits: ServerLimits,
 }
 
-/// What requests to a server may cost.
+/// Limits of a server's requests.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections that are open at the same time; more are refused.
+    /// Maximum number of open connections; further ones are refused.
     pub connections: usize,
-    /// Bytes of a request's body.
+    /// Maximum bytes of a request's body.
     pub body_bytes: usize,
-    /// How long a client may take for the head of a request, and again for its body.
+    /// Maximum time for a client to send the head of a request, and again for its body.
     pub read_time: Duration,
-    /// How long a client may let a part of a streamed reply wait.
+    /// Maximum time for a client to read a part of a streamed reply.
     pub write_time: Duration,
-    /// How long an output may take.
+    /// Maximum time to generate an output.
     pub generation_time: Duration,
-    /// How long the constraint of a request may take to compile.
+    /// Maximum time to compile the constraint of a request.
     pub compile_time: Duration,
-    /// How long requests under way may go on after the server was asked to stop.
+    /// Time for requests in progress to finish after the server was asked to stop.
     pub stop_time: Duration,
-    /// New tokens of an output where the request does not say.
+    /// Maximum number of new tokens per output, if the request sets none.
     pub new_tokens: usize,
-    /// Outputs of one request (`n`).
+    /// Maximum number of outputs per request (`n`).
     pub outputs: usize,
-    /// Tokens reported beside each token of an output.
+    /// Maximum number of alternatives to report per token.
     pub alternatives: usize,
-    /// Texts of one request to `/v1/extract`, and prompts of one to `/v1/completions`.
+    /// Maximum number of texts per request to `/v1/extract`, and of prompts per request to `/v1/completions`.
     pub texts: usize,
-    /// Requests under way for one client: a key, or an address where there is none.
+    /// Maximum number of concurrent requests per client: a key, or an address if there is none.
     pub requests_per_client: usize,
-    /// Constraints that are compiled at the same time.
+    /// Maximum number of constraints to compile at the same time.
     pub compilations: usize,
-    /// Compiled constraints that are kept for each model.
+    /// Maximum number of compiled constraints to cache per model.
     pub kept_constraints: usize,
-    /// Responses that are kept for `previous_response_id`.
+    /// Maximum number of responses to store for `previous_response_id`.
     pub kept_responses: usize,
-    /// Bytes of model files that are loaded at the same time; beyond it, the model that was used least recently is
-    /// unloaded. None is no limit.
+    /// Maximum bytes of model files loaded at the same time; beyond it, the least recently used model is unloaded.
+    /// `None` is unlimited.
     pub model_bytes: Option<u64>,
 }
 
@@ -104,7 +104,7 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// Refuses what would be unsafe or make no sense.
+    /// Returns an error for a configuration that is unsafe or contradictory.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if !is_this_machine(self.address.ip()) && self.api_keys.is_empty() && !self.no_auth {
             return Err(ConfigError::NoKey {
@@ -132,17 +132,17 @@ fn is_this_machine(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// A model that is served, which is loaded when it is first asked for.
+/// A model to serve, which is loaded when it is first requested.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ModelSpec {
     /// The name that requests use.
     pub name: String,
-    /// Its folder; none is the embedded model.
+    /// Its folder; `None` is the embedded model.
     pub folder: Option<PathBuf>,
-    /// How it is loaded.
+    /// How to load it.
     pub options: ModelOptions,
-    /// How it writes calls of tools; none takes the format whose marker is a token of the model's vocabulary, or
+    /// The format of its tool calls. By default, the one whose marker is a token of the model's vocabulary, or else
     /// `qwen`.
     pub tool_format: Option<ToolFormat>,
 }
@@ -151,7 +151,7 @@ impl ModelSpec {
     /// The name of the embedded model.
     pub const EMBEDDED: &'static str = "structgen";
 
-    /// The embedded model.
+    /// Serves the embedded model.
     #[must_use]
     pub fn embedded() -> Self {
         Self {
@@ -162,7 +162,7 @@ impl ModelSpec {
         }
     }
 
-    /// The model of a folder, under the folder's name.
+    /// Serves the model of a folder, under the folder's name.
     #[must_use]
     pub fn folder(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
@@ -183,7 +183,7 @@ impl ModelSpec {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Anybody could use the server.
+    /// Anyone could use the server.
     #[error(
         "{address} can be reached from other machines: set an API key, or say explicitly that none is wanted"
     )]
@@ -191,25 +191,25 @@ pub enum ConfigError {
         /// The address.
         address: SocketAddr,
     },
-    /// A key is the empty text.
+    /// A key is empty.
     #[error("an API key is empty")]
     EmptyKey,
-    /// There is nothing to serve.
+    /// There is no model to serve.
     #[error("there is no model to serve")]
     NoModel,
-    /// Two models have one name.
+    /// Two models have the same name.
     #[error("two models have the name {name:?}: give one of them another")]
     SameName {
         /// The name.
         name: String,
     },
-    /// A name of an origin cannot stand in a header.
+    /// An origin's name is not valid in a header.
     #[error("{origin:?} is no origin, such as https://example.org")]
     Origin {
         /// The text.
         origin: String,
     },
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("the server cannot listen on {address}")]
     Listen {
         /// The address.

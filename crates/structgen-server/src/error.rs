@@ -1,4 +1,4 @@
-//! Errors as OpenAI's API writes them: `{"error": {"message", "type", "param", "code"}}`.
+//! Errors in the format of OpenAI's API: `{"error": {"message", "type", "param", "code"}}`.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -10,15 +10,15 @@ use structgen::frontend::json_schema::SchemaError;
 
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
-/// Why a request is not answered.
+/// Why a request fails.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
-    /// The field of the request, with a JSON Pointer where it is about a part of a schema.
+    /// The field of the request, with a JSON Pointer if it concerns a part of a schema.
     pub(crate) param: Option<String>,
     pub(crate) code: Option<&'static str>,
-    /// The keyword of the schema that was refused, which is counted.
+    /// The unsupported keyword of the schema, for the metrics.
     pub(crate) keyword: Option<String>,
 }
 
@@ -33,12 +33,12 @@ impl ApiError {
         }
     }
 
-    /// A field has a value that cannot be used.
+    /// Creates an error about a field with an invalid value.
     pub(crate) fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message).with_param(param)
     }
 
-    /// Something failed that the client has no part in.
+    /// Creates an error that is not the client's fault.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
@@ -53,7 +53,7 @@ impl ApiError {
         self
     }
 
-    /// An error of the library about what the field `param` holds.
+    /// Converts an error of the library about the contents of the field `param`.
     pub(crate) fn of(error: &Error, param: &str) -> Self {
         match error {
             Error::Generate(error) => Self::from(error),
@@ -91,7 +91,7 @@ impl ApiError {
         refused
     }
 
-    /// The type of OpenAI's errors for the status.
+    /// Returns OpenAI's error type for the status.
     fn kind(&self) -> &'static str {
         match self.status {
             StatusCode::UNAUTHORIZED => "authentication_error",
@@ -102,7 +102,7 @@ impl ApiError {
         }
     }
 
-    /// The body of the reply, and of the event in a stream that fails.
+    /// Returns the body of the reply, or of the event in a stream that fails.
     pub(crate) fn body(&self) -> Value {
         json!({"error": {
             "message": self.message,
@@ -113,7 +113,7 @@ impl ApiError {
     }
 }
 
-/// An error with its sources, each once.
+/// Formats an error with its sources, without repetition.
 pub(crate) fn paragraph(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

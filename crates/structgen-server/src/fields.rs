@@ -1,4 +1,4 @@
-//! Reads JSON objects field by field, so that every error names its field and none is dropped in silence.
+//! Reads JSON objects field by field, so that every error names its field and no field is silently ignored.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 
 use crate::error::{ApiError, Result};
 
-/// What becomes of fields that nobody reads.
+/// How to handle unread fields.
 #[derive(Debug, Default)]
 pub(crate) struct Unread {
-    /// Whether they are listed instead of being errors.
+    /// Whether to list them instead of returning an error.
     pub(crate) is_lenient: bool,
     names: RefCell<Vec<String>>,
 }
@@ -25,30 +25,30 @@ impl Unread {
         }
     }
 
-    /// The fields that were not read.
+    /// Returns the names of the fields that were not read.
     pub(crate) fn into_names(self) -> Vec<String> {
         self.names.into_inner()
     }
 }
 
-/// An object whose fields are taken by name; [`finish`](Fields::finish) reports what is left.
+/// An object whose fields are read by name; [`finish`](Fields::finish) reports the rest.
 ///
-/// A field with `null` is absent: clients write it for what is not set.
+/// A field that is `null` counts as absent, since clients send it for what is not set.
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
-    /// Where the object is, as clients write paths: `messages[0].content`.
+    /// The path of the object, in the clients' notation: `messages[0].content`.
     path: String,
     fields: Vec<(String, &'a RawValue)>,
     unread: &'a Unread,
 }
 
 impl<'a> Fields<'a> {
-    /// The object that is a request's body.
+    /// Parses the body of a request.
     pub(crate) fn of_body(body: &'a str, unread: &'a Unread) -> Result<Self> {
         Self::read(body, String::new(), unread)
     }
 
-    /// The object at a path.
+    /// Parses the object at a path.
     pub(crate) fn of_value(value: &'a RawValue, path: String, unread: &'a Unread) -> Result<Self> {
         Self::read(value.get(), path, unread)
     }
@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The path of a field of this object.
+    /// Returns the path of a field of this object.
     pub(crate) fn path_of(&self, name: &str) -> String {
         match self.path.is_empty() {
             true => name.to_owned(),
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The path of this object.
+    /// Returns the path of this object.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -88,19 +88,19 @@ impl<'a> Fields<'a> {
         self.unread
     }
 
-    /// Takes a field as it is written.
+    /// Takes a field as raw JSON.
     pub(crate) fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
         let at = self.fields.iter().position(|(field, _)| field == name)?;
         let (_, value) = self.fields.remove(at);
         (value.get() != "null").then_some(value)
     }
 
-    /// Puts a field back that was taken.
+    /// Puts back a field that was taken.
     pub(crate) fn put_back(&mut self, name: &str, value: &'a RawValue) {
         self.fields.push((name.to_owned(), value));
     }
 
-    /// A field as JSON, which stays.
+    /// Parses a field as JSON, without taking it.
     pub(crate) fn peek(&self, name: &str) -> Result<Option<serde_json::Value>> {
         let found = self.fields.iter().find(|(field, _)| field == name);
         let value = found.map(|(_, value)| parse(value, &self.path_of(name)));
@@ -117,13 +117,13 @@ impl<'a> Fields<'a> {
         parse(value, &self.path_of(name)).map(Some)
     }
 
-    /// Takes a field that must be present.
+    /// Takes a required field.
     pub(crate) fn need<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
         let value = self.take(name)?;
         value.ok_or_else(|| self.missing(name))
     }
 
-    /// The error for a field that must be present.
+    /// Returns the error for a missing field.
     pub(crate) fn missing(&self, name: &str) -> ApiError {
         let path = self.path_of(name);
         let message = format!("{path} is missing");
@@ -139,7 +139,7 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
-    /// Takes a field that is a list, with the path of each item.
+    /// Takes a field that is an array, with the path of each item.
     pub(crate) fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>> {
         let Some(value) = self.raw(name) else {
             return Ok(None);
@@ -150,7 +150,7 @@ impl<'a> Fields<'a> {
         Ok(Some(items.into_iter().enumerate().map(with_path).collect()))
     }
 
-    /// Takes a field that is a list of objects.
+    /// Takes a field that is an array of objects.
     pub(crate) fn objects(&mut self, name: &str) -> Result<Option<Vec<Self>>> {
         let unread = self.unread;
         let Some(items) = self.list(name)? else {
@@ -160,12 +160,12 @@ impl<'a> Fields<'a> {
         items.into_iter().map(read).collect::<Result<_>>().map(Some)
     }
 
-    /// Takes all fields that are left, as a map of names to values.
+    /// Takes all remaining fields, as names and values.
     pub(crate) fn rest(&mut self) -> Vec<(String, &'a RawValue)> {
         std::mem::take(&mut self.fields)
     }
 
-    /// Refuses the fields that were not taken, or lists them.
+    /// Refuses or lists the fields that were not taken.
     pub(crate) fn finish(self) -> Result<()> {
         for (name, _) in &self.fields {
             let path = self.path_of(name);
@@ -179,7 +179,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A value of a type, with the path in the error.
+/// Parses a value of a type; an error has the path.
 pub(crate) fn parse<T: DeserializeOwned>(value: &RawValue, path: &str) -> Result<T> {
     serde_json::from_str(value.get()).map_err(|error| wrong(&error, path))
 }
@@ -192,7 +192,7 @@ fn wrong(error: &serde_json::Error, path: &str) -> ApiError {
     ApiError::invalid(path, format!("{path}: {}", without_place(error)))
 }
 
-/// An error without line and column, which would be those within the field.
+/// Formats an error without line and column, which would be relative to the field.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
@@ -201,7 +201,7 @@ fn without_place(error: &serde_json::Error) -> String {
     }
 }
 
-/// The fields of an object as they are written, in order, no name twice.
+/// The fields of an object as raw JSON, in order and without duplicates.
 struct Object<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {
@@ -236,7 +236,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
     }
 }
 
-/// The most fields of an object that is read by name; names are compared one by one.
+/// Maximum number of fields of an object that is read by name, since names are compared one by one.
 const MOST_FIELDS: usize = 512;
 
 #[cfg(test)]

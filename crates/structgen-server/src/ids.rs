@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// An id that nobody can guess from another one: 128 bits of keyed hashes, whose keys come from the system's random
-/// numbers.
+/// Returns an id that cannot be guessed from others: 128 bits of keyed hashes, whose keys come from the system's random
+/// number generator.
 pub(crate) fn new_id(prefix: &str) -> String {
     let random = || {
         let state = RandomState::new();

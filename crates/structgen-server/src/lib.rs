@@ -1,10 +1,10 @@
 //! An OpenAI-compatible server whose answers keep their contract.
 //!
-//! Nothing in a request is dropped in silence; what is constrained is complete at `max_tokens`; reasoning comes first
-//! and the constraint after it; a report comes with each answer on request. `docs/serving.md` describes all endpoints
-//! and fields.
+//! No part of a request is silently ignored; constrained outputs are complete within `max_tokens`; reasoning comes
+//! first and the constraint applies after it; answers include a report on request. `docs/serving.md` describes all
+//! endpoints and fields.
 //!
-//! [`ServerConfig`] says what is served and to whom, and [`Server`] serves it.
+//! [`ServerConfig`] configures what is served and to whom, and [`Server`] serves it.
 
 mod api;
 mod auth;

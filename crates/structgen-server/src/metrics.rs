@@ -1,4 +1,4 @@
-//! Counters and histograms, in the text form that Prometheus reads.
+//! Counters and histograms, in Prometheus's text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What a server counts.
+/// The metrics of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// Requests that were answered, by route and status.
+    /// Answered requests, by route and status.
     requests: Labelled,
-    /// Schemas that were refused, by keyword.
+    /// Refused schemas, by keyword.
     refusals: Labelled,
     pub(crate) request_time: Histogram,
     pub(crate) first_token_time: Histogram,
@@ -30,7 +30,7 @@ pub(crate) struct Metrics {
     pub(crate) constraint_misses: Counter,
 }
 
-/// What is read from the models when metrics are asked for.
+/// Metrics that are read from the models on demand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EngineGauges {
     pub(crate) waiting: usize,
@@ -45,7 +45,7 @@ impl Metrics {
     }
 
     pub(crate) fn refused_keyword(&self, keyword: &str) {
-        // A keyword that nobody knows could be any text, and there are only so many that are refused.
+        // An unknown keyword could be any text, which would create unbounded labels.
         if keyword
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || c == '$')
@@ -55,7 +55,7 @@ impl Metrics {
         }
     }
 
-    /// All of it, as Prometheus reads it.
+    /// Formats all metrics for Prometheus.
     pub(crate) fn to_text(&self, gauges: EngineGauges) -> String {
         let mut text = String::new();
         let out = &mut text;
@@ -188,7 +188,7 @@ impl Counter {
     }
 }
 
-/// A number of things that are there now.
+/// A current number of things.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(AtomicU64);
 

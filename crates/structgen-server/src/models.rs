@@ -1,4 +1,4 @@
-//! The models of a server, by name: loaded when they are first asked for.
+//! The models of a server, by name: loaded when they are first requested.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use crate::error::{ApiError, Result};
 use crate::generation::Plans;
 use crate::metrics::EngineGauges;
 
-/// A model that is loaded, and what was compiled for it.
+/// A loaded model, and what was compiled for it.
 pub(crate) struct ServedModel {
     pub(crate) name: String,
     pub(crate) model: Model,
-    /// How it writes reasoning and calls.
+    /// The format of its reasoning and calls.
     pub(crate) format: ToolFormat,
-    /// Whether its vocabulary has the marker with which reasoning begins.
+    /// Whether its vocabulary has the marker that starts reasoning.
     pub(crate) reasons: bool,
     pub(crate) plans: Plans,
 }
 
 pub(crate) struct Models {
     entries: Vec<Entry>,
-    /// Counts uses, for the order in which models are unloaded.
+    /// Counts uses, to determine the least recently used model.
     clock: AtomicU64,
     byte_limit: Option<u64>,
     kept_constraints: usize,
@@ -66,7 +66,7 @@ impl Models {
         self.entries.iter().map(|entry| &*entry.spec.name)
     }
 
-    /// The name that a request's `model` stands for: the default without one.
+    /// Returns the name for a request's `model`, or the default without one.
     pub(crate) fn name_of(&self, name: Option<&str>) -> Result<&str> {
         Ok(&self.entry(name)?.spec.name)
     }
@@ -90,7 +90,7 @@ impl Models {
         })
     }
 
-    /// The model of a name, which is loaded where it is not yet.
+    /// Returns the model with a name, and loads it if necessary.
     pub(crate) async fn get(&self, name: Option<&str>) -> Result<Arc<ServedModel>> {
         let entry = self.entry(name)?;
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
@@ -116,7 +116,7 @@ impl Models {
         Ok(model)
     }
 
-    /// Unloads models that nobody uses, the least recently used first, until `next` fits the limit.
+    /// Unloads unused models, least recently used first, until `next` fits into the limit.
     async fn make_room(&self, next: &Entry) {
         let Some(limit) = self.byte_limit else {
             return;
@@ -124,7 +124,7 @@ impl Models {
         let mut others: Vec<&Entry> = Vec::new();
         let mut bytes = next.spec.bytes();
         for entry in &self.entries {
-            // One that is being loaded is not to be unloaded.
+            // Do not unload the one being loaded.
             if !std::ptr::eq(entry, next)
                 && let Ok(loaded) = entry.loaded.try_lock()
                 && loaded.is_some()
@@ -150,7 +150,7 @@ impl Models {
         }
     }
 
-    /// What metrics report of the models that are loaded.
+    /// Returns the metrics of the loaded models.
     pub(crate) fn gauges(&self) -> EngineGauges {
         let mut gauges = EngineGauges::default();
         for entry in &self.entries {
@@ -166,7 +166,7 @@ impl Models {
     }
 }
 
-/// Loads a model. It takes a while.
+/// Loads a model, which takes a while.
 fn load(spec: &ModelSpec, kept_constraints: usize) -> Result<ServedModel> {
     let model = match &spec.folder {
         None => Model::embedded(&spec.options),
@@ -178,7 +178,7 @@ fn load(spec: &ModelSpec, kept_constraints: usize) -> Result<ServedModel> {
             error = crate::error::paragraph(&error),
             "the model cannot be loaded"
         );
-        // The folder's path is nothing that clients are told.
+        // Do not reveal the folder's path to clients.
         let message = format!("the model {} cannot be loaded", spec.name);
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message).with_code("model_unavailable")
     })?;
@@ -206,17 +206,17 @@ fn load(spec: &ModelSpec, kept_constraints: usize) -> Result<ServedModel> {
     })
 }
 
-/// The formats that are recognised by a token of their own, the most particular first.
+/// The formats recognised by a token of their own, the most specific first.
 const DETECTED: [&str; 7] = [
     "harmony", "mistral", "deepseek", "kimi", "llama3", "minimax", "qwen",
 ];
 
-/// The first special token that a format's calls begin with.
+/// Returns the first special token with which a format's calls start.
 fn first_marker(format: &ToolFormat) -> &str {
     marker(&format.calls.trigger)
 }
 
-/// The token at the beginning of a marker: `<|channel|>` of `<|channel|>analysis<|message|>`.
+/// Returns the token at the start of a marker: `<|channel|>` of `<|channel|>analysis<|message|>`.
 fn marker(text: &str) -> &str {
     let text = text.trim();
     match text.find(['>', ']']) {
@@ -226,7 +226,7 @@ fn marker(text: &str) -> &str {
 }
 
 impl ModelSpec {
-    /// The bytes of its weights' files.
+    /// Returns the size of its weight files in bytes.
     fn bytes(&self) -> u64 {
         self.folder.as_deref().map_or(0, |folder| {
             weights_in(folder) + weights_in(&folder.join("onnx"))
@@ -244,7 +244,7 @@ fn weights_in(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 pub(crate) fn unix_time() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

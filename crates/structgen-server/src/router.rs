@@ -1,4 +1,4 @@
-//! Routes, and what every request passes through: an id, a key, counts and a line of the log.
+//! Routes, and the layers around every request: an id, a key, metrics and a log line.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Peer(pub(crate) SocketAddr);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// All routes.
+/// Returns all routes.
 pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
     let cors = cors(&app)?;
     let guarded = Router::new()
@@ -68,7 +68,7 @@ pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
     Ok(routes.with_state(app))
 }
 
-/// Which pages may use the server: those of the origins that were named.
+/// Returns which pages may use the server: those of the configured origins.
 fn cors(app: &App) -> Result<Option<CorsLayer>, ConfigError> {
     let mut origins = Vec::new();
     for origin in &app.config.cors_origins {
@@ -101,7 +101,7 @@ fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     ApiError::internal("the request failed badly").into_response()
 }
 
-/// Gives a request its id, counts it, and logs it. What it asks is not logged.
+/// Assigns an id to a request, counts it, and logs it, without its contents.
 async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(&request);
@@ -112,7 +112,7 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
         .map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
     let span = spans::of_request(&method, &route, &id, request.headers());
     let address = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    // A key takes the address's place.
+    // A key identifies the client instead of the address.
     if let Some(address) = address {
         request.extensions_mut().insert(Client::Address(address));
     }
@@ -139,7 +139,7 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
     response
 }
 
-/// The client's id for the request, where it is short and plain, or a new one.
+/// Returns the client's id for the request if it is short and plain, or a new one.
 fn request_id(request: &Request) -> String {
     let given = { request.headers().get(REQUEST_ID) }.and_then(|id| id.to_str().ok());
     let is_plain = |id: &&str| {

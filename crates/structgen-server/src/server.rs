@@ -24,7 +24,7 @@ use crate::router::{Peer, router};
 use crate::state::App;
 use crate::timed::Timed;
 
-/// A server that listens, and answers once it [runs](Server::run).
+/// A server that is listening, and answers once it [runs](Server::run).
 ///
 /// ```no_run
 /// use structgen_server::{Server, ServerConfig};
@@ -43,27 +43,27 @@ pub struct Server {
     address: SocketAddr,
 }
 
-/// How long the accept loop pauses where the system has no room for another connection.
+/// How long to pause accepting if the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the system keeps of a reply that a client does not read. Left to itself it takes megabytes before the server
-/// notices that nobody reads.
+/// The system's buffer for a reply that the client does not read. By default, it would buffer megabytes before the
+/// server notices.
 const SEND_BUFFER: u32 = 128 << 10;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections waiting to be accepted.
 const BACKLOG: u32 = 1_024;
 
-/// How long a connection that is refused may take to read why.
+/// Maximum time for a refused connection to read the reason.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
-/// How many connections are being refused at the same time; more wait to be accepted.
+/// Maximum number of connections being refused at the same time; others wait to be accepted.
 const REFUSALS: usize = 128;
 
 impl Server {
-    /// Listens on the configuration's address. Models are loaded when they are first asked for.
+    /// Listens on the configured address. Models are loaded when they are first requested.
     ///
     /// # Errors
-    /// [`ConfigError`]: what would be unsafe, makes no sense, or is refused by the system.
+    /// [`ConfigError`] if the configuration is unsafe or contradictory, or the system refuses to listen.
     pub async fn bind(config: ServerConfig) -> Result<Self, ConfigError> {
         config.check()?;
         let address = config.address;
@@ -79,14 +79,14 @@ impl Server {
         })
     }
 
-    /// The address that it listens on, with the port that the system chose where none was given.
+    /// Returns the address that it listens on, with the port chosen by the system if none was given.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers requests until `stop` is ready, then finishes what is under way, within the time that the limits set for
-    /// that, and refuses what comes.
+    /// Answers requests until `stop` is ready, then refuses new ones and finishes those in progress, within the time
+    /// limit for that.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let connections = Arc::new(Semaphore::new(self.app.config.limits.connections));
         let refusals = Arc::new(Semaphore::new(REFUSALS));
@@ -98,7 +98,7 @@ impl Server {
                 () = &mut stop => break,
             };
             let Ok((stream, peer)) = accepted else {
-                // Out of file handles, mostly: others end in the meantime.
+                // Usually out of file handles: other connections end in the meantime.
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
@@ -106,7 +106,7 @@ impl Server {
                 let connection = graceful.watch(self.connection(stream, peer));
                 tokio::spawn(async move {
                     let _permit = permit;
-                    // A connection that breaks is the client's affair.
+                    // A broken connection is the client's concern.
                     let _ = connection.await;
                 });
                 continue;
@@ -141,7 +141,7 @@ impl Server {
         TokioIo<Timed>,
         impl hyper::service::HttpService<hyper::body::Incoming, ResBody = Body, Future: Send> + use<>,
     > {
-        // Tokens are sent as they come.
+        // Send each token at once.
         let _ = stream.set_nodelay(true);
         let stream = Timed::new(stream, self.app.config.limits.write_time);
         let router = self.router.clone();
@@ -164,7 +164,8 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // A server that is started again takes the port of the one before. Elsewhere this would let others take it.
+    // A restarted server can reuse the port of the previous one. On other systems, this would let other programs take
+    // it over.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     // Connections inherit it.
@@ -173,7 +174,7 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Tells a client that there are too many connections, before it has asked anything.
+/// Tells a client that there are too many connections, before it has sent a request.
 async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
     let message = "there are too many connections; try again later";
     let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message);
@@ -185,7 +186,7 @@ async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
     );
     stream.write_all(reply.as_bytes()).await?;
     stream.shutdown().await?;
-    // Closing with a request unread would make the system drop the reply.
+    // If the connection were closed with an unread request, the system would drop the reply.
     tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! Spans of requests, for whoever collects them. They have nothing of what is asked or answered.
+//! Tracing spans of requests. They contain nothing of the requests' and answers' contents.
 
 use axum::http::{HeaderMap, Method};
 use tracing::Span;
 use tracing::field::Empty;
 
-/// The span of a request, which goes on with the trace that its headers name.
+/// Creates the span of a request, which continues the trace named in its headers.
 pub(crate) fn of_request(method: &Method, route: &str, id: &str, headers: &HeaderMap) -> Span {
     let span = tracing::info_span!(
         "request",
@@ -28,7 +28,7 @@ pub(crate) fn answered(span: &Span, status: u16) {
     }
 }
 
-/// The span of a run of a model, with the attributes that OpenTelemetry has for generative models.
+/// Creates the span of a run of a model, with OpenTelemetry's attributes for generative models.
 pub(crate) fn of_run(model: &str) -> Span {
     tracing::info_span!(
         "generate",
@@ -60,7 +60,7 @@ fn go_on(span: &Span, headers: &HeaderMap) {
     let context = opentelemetry::global::get_text_map_propagator(|propagator| {
         propagator.extract(&Headers(headers))
     });
-    // Where nobody collects spans there is no trace to go on with.
+    // Without a collector, there is no trace to continue.
     let _ = span.set_parent(context);
 }
 

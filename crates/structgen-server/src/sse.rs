@@ -1,4 +1,4 @@
-//! Server-sent events: a task that writes them, and a body that hands them to the connection.
+//! Server-sent events: a task that writes them, and a body that passes them to the connection.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -17,21 +17,21 @@ use tracing::Instrument;
 
 use crate::state::App;
 
-/// How many events wait for a slow client before the task that writes them waits, too.
+/// Number of events buffered for a slow client before the writing task waits.
 const EVENTS_AHEAD: usize = 16;
 
-/// The client has left, or reads so slowly that it counts as gone.
+/// The client has disconnected, or reads so slowly that it counts as disconnected.
 #[derive(Debug)]
 pub(crate) struct Gone;
 
-/// Where a task writes events.
+/// The writing end of an event stream.
 pub(crate) struct Events {
     channel: mpsc::Sender<Bytes>,
     write_time: Duration,
 }
 
 impl Events {
-    /// Sends an event that is only data.
+    /// Sends an event without a name.
     pub(crate) async fn data(&self, data: &Value) -> Result<(), Gone> {
         self.send(format!("data: {data}\n\n")).await
     }
@@ -41,7 +41,7 @@ impl Events {
         self.send(format!("event: {name}\ndata: {data}\n\n")).await
     }
 
-    /// Sends what ends a stream of OpenAI's completions.
+    /// Sends the end marker of OpenAI's streams.
     pub(crate) async fn done(&self) -> Result<(), Gone> {
         self.send("data: [DONE]\n\n".to_owned()).await
     }
@@ -52,8 +52,8 @@ impl Events {
     }
 }
 
-/// A reply whose events a task writes. The task ends at its next wait once the client has left, and with it what it
-/// owns.
+/// Returns a reply whose events a task writes. Once the client has disconnected, the task and everything it owns are
+/// dropped at its next await.
 pub(crate) fn reply<F, T>(app: &Arc<App>, write: F) -> Response
 where
     F: FnOnce(Events) -> T,
@@ -70,7 +70,7 @@ where
     app.metrics.streams.up();
     let task = async move {
         tokio::select! {
-            // Whoever left needs no more events.
+            // A client that has disconnected needs no more events.
             biased;
             () = left.closed() => {}
             _ = work => {}
@@ -83,7 +83,7 @@ where
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, kind);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies that collect replies would hold events back.
+    // Keep proxies from buffering the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

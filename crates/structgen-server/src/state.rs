@@ -1,4 +1,4 @@
-//! What all requests of a server share.
+//! The state shared by all requests of a server.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::config::ServerConfig;
 use crate::metrics::Metrics;
 use crate::models::Models;
 
-/// What all requests of a server share.
+/// The state shared by all requests of a server.
 pub(crate) struct App {
     pub(crate) config: ServerConfig,
     pub(crate) models: Models,
@@ -22,11 +22,11 @@ pub(crate) struct App {
     pub(crate) clients: Clients,
     pub(crate) metrics: Metrics,
     pub(crate) responses: Responses,
-    /// How many prompts are written at the same time.
+    /// Limits how many prompts are prepared at the same time.
     pub(crate) preparing: Arc<Semaphore>,
-    /// How many constraints are compiled at the same time.
+    /// Limits how many constraints are compiled at the same time.
     pub(crate) compiling: Arc<Semaphore>,
-    /// Whether the server was asked to stop, and takes no more requests.
+    /// Whether the server was asked to stop, and accepts no more requests.
     pub(crate) is_stopping: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! Connections whose other end has to read.
+//! Connections that time out if the other end does not read.
 
 use std::future::Future;
 use std::io;
@@ -10,11 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A connection that fails where its other end takes nothing for a while, be it slow or gone without a word.
+/// A connection that fails if its other end reads nothing for a while, whether it is slow or has silently gone away.
 pub(crate) struct Timed {
     stream: TcpStream,
     write_time: Duration,
-    /// When it fails, where it waits to write.
+    /// When it fails, if it is waiting to write.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 

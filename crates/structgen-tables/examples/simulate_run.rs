@@ -1,11 +1,11 @@
-//! How long a run of many rows takes on many machines, on paper: a discrete simulation.
+//! Simulates how long a run of many rows takes on many machines, by discrete events.
 //!
 //! `cargo run -p structgen-tables --example simulate_run -- ROWS_PER_SECOND [ROWS]`
 //!
-//! Machines take partitions from one queue. A partition takes as long as its rows do at the measured rate; one machine
-//! in fifty is four times slower. A machine fails every 24 hours on average, loses the partition that it is working on,
-//! and is back after five minutes. With copies, a machine that finds the queue empty works on a partition that another
-//! one has begun, and the first to end counts, which is safe because both write the same bytes.
+//! Machines take partitions from one queue. A partition takes the time of its rows at the measured rate; one machine in
+//! fifty is four times slower. A machine fails every 24 hours on average, loses its current partition, and is back
+//! after five minutes. With copies, a machine that finds the queue empty works on a partition that another has started,
+//! and the first to finish counts, which is safe because both write the same bytes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 const HOUR: f64 = 3_600.0;
 const MEAN_TIME_TO_FAILURE: f64 = 24.0 * HOUR;
 const RESTART: f64 = 300.0;
-/// How many machines there are to a slow one, and how much slower it is.
+/// The number of machines per slow one, and how much slower it is.
 const SLOW_ONE_IN: usize = 50;
 const SLOWNESS: f64 = 4.0;
 
@@ -55,9 +55,9 @@ struct Run {
     speeds: Vec<f64>,
     seconds: f64,
     copies: bool,
-    /// Partitions that nobody works on.
+    /// Partitions that no machine is working on.
     queue: Vec<usize>,
-    /// For each partition, how many work on it, and whether it is done.
+    /// For each partition, how many machines work on it, and whether it is done.
     workers: Vec<usize>,
     is_done: Vec<bool>,
     left: usize,
@@ -66,17 +66,17 @@ struct Run {
 
 struct Outcome {
     end: f64,
-    /// Seconds of work that came to nothing.
+    /// Seconds of lost work.
     wasted: f64,
     failures: usize,
 }
 
-/// What a machine does next, at a time in microseconds, so that times are ordered.
+/// A machine's next event. Times are in microseconds, so that they can be ordered.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     at: u64,
     machine: usize,
-    /// The partition that it ends or loses, and when it began; none where it looks for work.
+    /// The partition that it finishes or loses, and its start; `None` if it looks for work.
     work: Option<(usize, u64, bool)>,
 }
 
@@ -143,7 +143,7 @@ impl Run {
             }
             let next = self.queue.pop().or_else(|| self.copied(first_open));
             let Some(partition) = next else {
-                // Something may fail: look again in a minute.
+                // A machine may fail: look again in a minute.
                 let at = free_at + 60_000_000;
                 events.push(Reverse(Event {
                     at,
@@ -163,7 +163,7 @@ impl Run {
         outcome
     }
 
-    /// A partition that one machine works on and is not done.
+    /// Returns a partition that is not done and that a single machine works on.
     fn copied(&self, first_open: usize) -> Option<usize> {
         let mut open = first_open..self.is_done.len();
         open.find(|&it| self.copies && !self.is_done[it] && self.workers[it] == 1)

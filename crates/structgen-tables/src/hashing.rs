@@ -1,4 +1,4 @@
-//! A reader that counts and hashes what is read.
+//! A reader that counts and hashes the bytes read.
 
 use std::io::{self, Read};
 
@@ -19,7 +19,7 @@ impl<R: Read> Hashing<R> {
         }
     }
 
-    /// The number of bytes, and their hash.
+    /// Returns the number of bytes, and their hash.
     pub(crate) fn finish(self) -> (u64, u64) {
         (self.bytes, self.hash.digest())
     }

@@ -3,8 +3,8 @@
 //! They are an executable of their own because DataFusion takes minutes to build. `structgen sql`, `structgen extract
 //! --input` and `structgen cluster` run it.
 //!
-//! Exit codes are those of `structgen`: 0 done, 1 done but for some rows, 2 not done. Standard output has results only,
-//! standard error everything else.
+//! Exit codes are those of `structgen`: 0 done, 1 done except for some rows, 2 not done. Standard output contains only
+//! results; all else goes to standard error.
 
 #[cfg(feature = "cluster")]
 mod cluster;
@@ -31,15 +31,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a query with extract, extract_json, generate, classify, matches and tokens.
+    /// Run a query with the functions extract, extract_json, generate, classify, matches and tokens.
     Sql(Box<sql::Args>),
     /// Extract a value from each row of a table.
     Extract(Box<extract::Args>),
-    /// Run the scheduler of a cluster, or an executor.
+    /// Run the scheduler or an executor of a cluster.
     Cluster(cluster::Args),
 }
 
-/// What a command comes to: how many rows could not be done.
+/// The outcome of a command: how many rows failed.
 type Outcome = anyhow::Result<u64>;
 
 fn main() -> ExitCode {

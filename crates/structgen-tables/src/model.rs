@@ -1,4 +1,4 @@
-//! The model, and how rows are put to it.
+//! The model, and how rows are processed with it.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -8,55 +8,55 @@ use structgen::decode::SchedulerLimits;
 use structgen::{Device, GenerateOptions, Model, ModelOptions, SamplingParams};
 use structgen_datafusion::FunctionOptions;
 
-/// The outputs that may wait for a worker. Long texts are many of them.
+/// Maximum number of queued outputs. Long texts take many.
 const QUEUE: usize = 1 << 20;
 
-/// The model of this process, and how it runs.
+/// The model of this process, and how to run it.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A model folder, as optimum or onnxruntime-genai writes it; without it, the embedded model
+    /// Model folder, as written by optimum or onnxruntime-genai [default: the embedded model]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// The variant of the folder's model file, such as quantized, int8, fp16 or q4
+    /// Variant of the folder's model file, such as quantized, int8, fp16 or q4
     #[arg(long, value_name = "NAME", requires = "model")]
     pub(crate) variant: Option<String>,
-    /// Where the model runs: cpu, cuda, or cuda:N; never replaced by another
+    /// Device to run the model on: cpu, cuda or cuda:N; if it is unavailable, the command fails
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// The ONNX Runtime library's file, instead of looking for one
+    /// Path to the ONNX Runtime library, instead of searching for one
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
-    /// How many rows are worked on at a time, each in a session of the model with weights of its own. The default is
-    /// the number of cores, and 1 for --model
+    /// Number of rows to process in parallel, each in its own model session with its own copy of the weights [default:
+    /// the number of cores; 1 with --model]
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
-    /// How many rows share a run of each session. More are quicker with large models; but then a value may depend on
-    /// the rows beside its own, where the two best tokens are all but equally probable
+    /// Number of rows that share a model run in each session. More rows are faster with large models, but then a value
+    /// may depend on the other rows in the run, if its two best tokens are almost equally probable
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
     rows_per_run: NonZeroUsize,
 }
 
-/// How a row's output is generated, whichever process does it.
+/// How to generate a row's output, in whichever process.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct RowArgs {
-    /// The most tokens of a row's output
+    /// Maximum number of tokens per row's output
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<NonZeroUsize>,
-    /// Draw tokens at this temperature instead of taking the most probable ones. The seed of a row is made from --seed
-    /// and its text
+    /// Sample at this temperature instead of taking the most probable tokens. A row's seed is derived from --seed and
+    /// its text
     #[arg(long, value_name = "T")]
     temperature: Option<f32>,
-    /// The seed of the run
+    /// Seed of the run
     #[arg(long, value_name = "N", default_value_t = 0, requires = "temperature")]
     seed: u64,
-    /// The most bytes of a text; a longer one is an error of its row
+    /// Maximum bytes of a text; a longer one is an error of its row
     #[arg(long, value_name = "N", default_value_t = 1 << 20)]
     max_text_bytes: usize,
 }
 
-/// All that a row's value depends on besides its text and schema.
+/// Describes everything that a row's value depends on besides its text and schema.
 pub(crate) fn identity(model: &ModelArgs, rows: &RowArgs) -> String {
     let name = match &model.model {
         Some(folder) => folder.display().to_string(),
@@ -75,7 +75,7 @@ pub(crate) fn identity(model: &ModelArgs, rows: &RowArgs) -> String {
 }
 
 impl ModelArgs {
-    /// What loads the model.
+    /// Returns a function that loads the model.
     pub(crate) fn loader(&self) -> impl Fn() -> structgen::Result<Model> + Send + Sync + 'static {
         let options = self.model_options();
         let folder = self.model.clone();
@@ -87,7 +87,7 @@ impl ModelArgs {
 
     pub(crate) fn workers(&self) -> NonZeroUsize {
         let default = match self.model {
-            // Several copies of larger weights may not fit into memory.
+            // Several copies of a larger model's weights may not fit into memory.
             Some(_) => NonZeroUsize::MIN,
             None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         };

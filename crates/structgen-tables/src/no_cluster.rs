@@ -1,4 +1,4 @@
-//! What stands for clusters in a build without Ballista: how to get one with it.
+//! Replaces clusters in a build without Ballista: explains how to get a build with it.
 
 use std::ffi::OsString;
 
@@ -15,7 +15,7 @@ use crate::model::ModelArgs;
 const MISSING: &str = "this structgen-tables is built without clusters; in the project's folder, this installs it with them: \
      cargo install --path crates/structgen-tables --features cluster";
 
-/// Options of `structgen cluster`, which are read where there are clusters.
+/// Options of `structgen cluster`, which a build with clusters parses.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {

@@ -1,18 +1,18 @@
-//! What is said on standard error, and how errors read.
+//! Messages on standard error, and the formatting of errors.
 
 use std::io::{self, Write};
 
-/// Prints a line to standard error. That nobody reads it is no failure.
+/// Prints a line to standard error. Errors are ignored: nobody is reading.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// An error with its causes, each said once.
+/// Formats an error with its causes, without repetition.
 pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();
-        // DataFusion says whose error it is, which is no help to who reads it.
+        // DataFusion's prefix about the origin of an error does not help the user.
         let cause = cause.strip_prefix("External error: ").unwrap_or(&cause);
         if !text.contains(cause.trim_end()) {
             if !text.is_empty() {
@@ -24,7 +24,7 @@ pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether the reader of standard output has gone, as `head` does.
+/// Returns whether the reader of standard output has gone, as `head` does.
 pub(crate) fn is_reader_gone(error: &anyhow::Error) -> bool {
     let mut causes = error.chain();
     causes.any(|cause| {

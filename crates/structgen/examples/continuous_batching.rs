@@ -1,9 +1,11 @@
-//! Requests of mixed schemas and prompt lengths that arrive at random, beside each of them alone.
+//! Compares continuous batching of requests with mixed schemas and prompt lengths, which arrive at random, with running
+//! each of them alone.
 //!
 //! `cargo run --release -p structgen --example continuous_batching -- [MODEL_DIR] [REQUESTS] [WORKERS] [LONGEST_PROMPT]`
 //!
-//! Prints how many outputs equal those of single runs, and how near the two best tokens were where one does not; the time to
-//! the first token, beside what it would be in the order of arrival; and outputs per second against one after another.
+//! Prints how many outputs are equal to those of single runs, and how close the two best tokens were where one is not;
+//! the time to the first token, compared with running in the order of arrival; and outputs per second, compared with
+//! running in sequence.
 
 #![expect(
     clippy::print_stdout,
@@ -22,7 +24,7 @@ use structgen::decode::Generation;
 use structgen::vocab::TokenId;
 use structgen::{Constraint, GenerateOptions, Model, ModelOptions, Request, SchemaOptions};
 
-/// Where outputs may differ: the two best allowed tokens are as near as this.
+/// Outputs may differ where the two best allowed tokens are this close.
 const MARGIN: f32 = 1e-4;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -57,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let single: Vec<Generation> = single.collect::<structgen::Result<_>>()?;
     let one_by_one = started.elapsed();
 
-    // About as many arrive while one runs as the model runs side by side.
+    // While one request runs, about as many arrive as the model runs in parallel.
     let pause = one_by_one / (8 * requests.len() as u32);
     let started = Instant::now();
     let mut runs = Vec::new();
@@ -105,7 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// When the first tokens would come if each request began when the one before has ended.
+/// Returns when the first tokens would arrive if each request started after the one before has ended.
 fn in_order_of_arrival(arrivals: &[Duration], single: &[Generation]) -> Vec<Duration> {
     let mut free = Duration::ZERO;
     let first = arrivals.iter().zip(single).map(|(&arrival, one)| {

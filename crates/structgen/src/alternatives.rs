@@ -1,4 +1,4 @@
-//! The most probable other values of fields.
+//! The most probable alternatives to the values of fields.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,36 +16,36 @@ use crate::reader::Preference;
 use crate::value_request::{ValueRequest, value_after};
 use crate::{AlternativeValue, Field, Model, Result};
 
-/// Tokens that another value may have beyond twice those of the field's own.
+/// Tokens that an alternative may have beyond twice the number of the field's own.
 const MORE_TOKENS: usize = 32;
 
-/// What the searches for the other values of all fields of an output need to know.
+/// The parameters of the searches for alternatives in all fields of an output.
 pub(crate) struct Searches {
     pub(crate) model: Model,
     pub(crate) prompt: Vec<TokenId>,
-    /// What the output began with.
+    /// What the output starts with.
     pub(crate) prefill: Vec<TokenId>,
     pub(crate) constraint: CompiledConstraint,
-    /// What a reader prefers.
+    /// The reader's preference.
     pub(crate) preference: Option<Preference>,
-    /// How many other values a field is to have at most.
+    /// Maximum number of alternatives per field.
     pub(crate) most: usize,
-    /// The fields that are still to be searched, each with the bytes of its value in the output.
+    /// The fields still to be searched, each with the bytes of its value in the output.
     pub(crate) rest: VecDeque<(usize, Range<usize>)>,
     pub(crate) running: VecDeque<Search>,
 }
 
-/// A search under way.
+/// A search in progress.
 pub(crate) struct Search {
     /// The field's index.
     pub(crate) field: usize,
     pub(crate) run: Run,
-    /// What the outputs have before the value.
+    /// The output's text before the value.
     pub(crate) before: String,
 }
 
 impl Searches {
-    /// The next search to wait for; as many others are under way as run side by side.
+    /// Returns the next search to wait for, and keeps as many others running as can run in parallel.
     pub(crate) fn next(&mut self, output: &Generation) -> Result<Option<Search>> {
         let width = self.width();
         let rows = self.model.engine().limits().rows * self.model.workers();
@@ -58,13 +58,13 @@ impl Searches {
         Ok(self.running.pop_front())
     }
 
-    /// Twice as many beams as values: the field's own is among them, and several may come to one value.
+    /// Twice as many beams as values: the field's own value is among them, and several beams may spell the same value.
     fn width(&self) -> usize {
         let wanted = self.most.saturating_add(1).saturating_mul(2);
         wanted.min(self.model.engine().limits().rows)
     }
 
-    /// Beams that end with the value, or where it becomes much longer than the field's own.
+    /// Submits a beam search whose beams end with the value, or once it is much longer than the field's own.
     fn submit(&self, output: &Generation, field: usize, span: &Range<usize>) -> Result<Search> {
         let tokens = &output.tokens;
         let first = tokens.partition_point(|token| token.span.end <= span.start);
@@ -105,7 +105,7 @@ impl Searches {
     }
 }
 
-/// The values other than the field's own that a search has found, best first.
+/// Returns the values other than the field's own that a search has found, best first.
 pub(crate) fn others(
     outputs: Outputs,
     before: &str,

@@ -13,7 +13,7 @@ use structgen_ort::Device;
 
 use crate::{Extractor, Model, ModelOptions, Result};
 
-/// The options of an [`Extractor`]: which model, where it runs, and how tokens are chosen.
+/// The options of an [`Extractor`]: the model, its device, and how tokens are chosen.
 ///
 /// ```no_run
 /// use structgen::{Extractor, SamplingParams};
@@ -51,13 +51,13 @@ impl<T> ExtractorBuilder<T> {
         }
     }
 
-    /// Takes the model of a folder instead of the embedded one.
+    /// Uses the model of a folder instead of the embedded one.
     pub fn model_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Sets where the model runs.
+    /// Sets the device that the model runs on.
     pub fn device(mut self, device: Device) -> Self {
         self.model = self.model.with_device(device);
         self
@@ -69,29 +69,29 @@ impl<T> ExtractorBuilder<T> {
         self
     }
 
-    /// Sets the ONNX Runtime library's file.
+    /// Sets the path to the ONNX Runtime library.
     pub fn runtime(mut self, library: impl Into<PathBuf>) -> Self {
         self.model = self.model.with_runtime(library);
         self
     }
 
-    /// Sets the number of extractions that run side by side, each on a session of its own: see
-    /// [`ModelOptions::with_workers`]. One by default.
+    /// Sets the number of extractions to run in parallel, each on its own session: see [`ModelOptions::with_workers`].
+    /// One by default.
     pub fn workers(mut self, workers: usize) -> Self {
         let workers = NonZeroUsize::new(workers).unwrap_or(NonZeroUsize::MIN);
         self.model = self.model.with_workers(workers);
         self
     }
 
-    /// Sets how outputs are looked for; sampling by default.
+    /// Sets how outputs are searched for; sampling by default.
     pub fn strategy(mut self, strategy: impl Into<Strategy>) -> Self {
         self.strategy = strategy.into();
         self
     }
 
-    /// Makes strings and numbers come from the text, or lifts that, whatever the type's schema says of the whole: see
-    /// [`Extraction::fields`](crate::Extraction::fields). By default they come from the text with the embedded model, and
-    /// are free with others ([`Model::extraction_options`]).
+    /// Sets whether strings and numbers must come from the text, overriding the root of the type's schema: see
+    /// [`Extraction::fields`](crate::Extraction::fields). By default they must with the embedded model, and need not
+    /// with others ([`Model::extraction_options`]).
     pub fn grounded(mut self, wanted: bool) -> Self {
         self.source = Some(match wanted {
             true => Source::Input,
@@ -112,20 +112,22 @@ impl<T> ExtractorBuilder<T> {
         self
     }
 
-    /// Asks for the [confidence](crate::Extraction::confidence) of each value, which costs a pass over the logits of each step.
+    /// Requests the [confidence](crate::Extraction::confidence) of each value, which costs a pass over the logits per
+    /// step.
     pub fn confidence(mut self, wanted: bool) -> Self {
         self.generate.log_probs = wanted;
         self
     }
 
-    /// Asks for the `most` most probable other values of each field: see
+    /// Requests the `most` most probable alternatives of each field: see
     /// [`SchemaExtractor::with_alternatives`](crate::SchemaExtractor::with_alternatives).
     pub fn alternatives(mut self, most: usize) -> Self {
         self.alternatives = most;
         self
     }
 
-    /// Sets the most tokens of an output. An output is complete within them, or the call fails before generating.
+    /// Sets the maximum number of tokens per output. An output is complete within them, or the call fails before
+    /// generating.
     pub fn max_new_tokens(mut self, tokens: usize) -> Self {
         self.generate.max_new_tokens = Some(tokens);
         self
@@ -136,7 +138,7 @@ impl<T: JsonSchema + DeserializeOwned> ExtractorBuilder<T> {
     /// Loads the model and compiles the type's schema.
     ///
     /// # Errors
-    /// As [`Extractor::embedded`] and [`Extractor::from_model_dir`].
+    /// As for [`Extractor::embedded`] and [`Extractor::from_model_dir`].
     pub fn build(self) -> Result<Extractor<T>> {
         let model = match &self.folder {
             Some(folder) => Model::open(folder, &self.model)?,

@@ -1,4 +1,4 @@
-//! From probabilities to how often fields are right.
+//! Calibration: from probabilities to how often fields are correct.
 
 use std::path::Path;
 
@@ -8,18 +8,19 @@ use structgen_decode::confidence::SpanScore;
 use crate::prompt::read;
 use crate::{Error, Result};
 
-/// Logarithms of probabilities below this are no different from one another.
+/// Log probabilities below this count as equal.
 const LEAST: f64 = -50.0;
 
-/// How often a model's fields are right, by their probabilities: `calibration.json` of a model folder.
+/// How often a model's fields are correct, given their probabilities: `calibration.json` of a model folder.
 ///
-/// A model is surer of itself than it should be, the more so of texts of a kind that it was not trained on. A field whose tokens
-/// have the logarithmic probabilities *a* under model and constraint and *m* under the model alone has the confidence
+/// Models are overconfident, especially on kinds of texts that they were not trained on. A field whose tokens have the
+/// log probabilities *a* under the model with the constraint, and *m* under the model alone, has the confidence
 ///
 /// > 1 / (1 + exp(-(`intercept` + `allowed` · *a* + `model` · *m*))),
 ///
-/// a logistic regression (Platt 1999) on which fields of texts with known answers were right. `structgen-bench extract --calibrate`
-/// fits it. Without one, the confidence is the probability under model and constraint.
+/// a logistic regression (Platt 1999) on which fields were correct in texts with known answers. `structgen-bench
+/// extract --calibrate` fits it. Without a calibration, the confidence is the probability under the model with the
+/// constraint.
 ///
 /// ```
 /// let calibration: structgen::Calibration =
@@ -31,23 +32,23 @@ const LEAST: f64 = -50.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// What a field has whose tokens were all certain.
+    /// The log odds of a field whose tokens were all certain.
     pub intercept: f64,
-    /// The weight of the logarithmic probability under model and constraint.
+    /// The weight of the log probability under the model with the constraint.
     pub allowed: f64,
-    /// The weight of that under the model alone.
+    /// The weight of the log probability under the model alone.
     pub model: f64,
 }
 
 impl Calibration {
-    /// The confidence of a field with such a score, from 0 to 1.
+    /// Returns the confidence of a field with this score, from 0 to 1.
     #[must_use]
     pub fn confidence(&self, score: &SpanScore) -> f64 {
         self.confidence_of(score.allowed.log_prob, score.model.log_prob)
     }
 
-    /// The confidence of a field whose tokens have these logarithmic probabilities, natural ones: under model and constraint, and
-    /// under the model alone.
+    /// Returns the confidence of a field from the natural log probabilities of its tokens, under the model with the
+    /// constraint and under the model alone.
     #[must_use]
     pub fn confidence_of(&self, allowed: f64, model: f64) -> f64 {
         let log_odds =
@@ -55,12 +56,12 @@ impl Calibration {
         1.0 / (1.0 + (-log_odds).exp())
     }
 
-    /// That of a text in JSON.
+    /// Parses a calibration from JSON.
     pub(crate) fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(Error::Calibration)
     }
 
-    /// That of a model folder, if it has one.
+    /// Reads the calibration of a model folder, if it has one.
     pub(crate) fn of_folder(folder: &Path) -> Result<Option<Self>> {
         let text = read(&folder.join("calibration.json"))?;
         text.map(|text| Self::from_json(&text)).transpose()

@@ -1,4 +1,4 @@
-//! Passing the fields of which a small model is not sure on to a larger one.
+//! A cascade passes the fields with low confidence on from a small model to a larger one.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -18,23 +18,23 @@ pub(crate) struct Cascade {
     pub(crate) below: f64,
 }
 
-/// Fields of a document on their way to the larger model, one after another: each is asked for after what the document has before
-/// it by then.
+/// Passes the fields of a document on to the larger model in sequence: each is requested after the part of the document
+/// before it, as it is by then.
 pub(crate) struct PassingOn {
     larger: SchemaExtractor,
-    /// Of a whole extraction.
+    /// The request for the whole extraction.
     request: Request,
     /// The small model's document.
     document: String,
     /// The document so far.
     written: String,
-    /// Its end, which the output of the next field begins with.
+    /// Its end, which the next field's output starts with.
     before: String,
-    /// How much of the small model's is in it.
+    /// How much of the small model's document is in it.
     copied: usize,
-    /// The fields that are still to be asked for, each with the bytes of its value in the small model's document.
+    /// The fields still to be requested, each with the bytes of its value in the small model's document.
     rest: VecDeque<(String, Range<usize>)>,
-    /// How probable the values are that the larger model has answered with.
+    /// The scores of the values that the larger model has provided.
     answered: HashMap<String, SpanScore>,
 }
 
@@ -46,7 +46,7 @@ impl PassingOn {
         rest: VecDeque<(String, Range<usize>)>,
     ) -> Result<Self> {
         let mut request = larger.request(text)?;
-        // Greedily, and without what is of a whole output, such as stop strings.
+        // Greedy, and without options for a whole output, such as stop strings.
         request.options = GenerateOptions {
             max_new_tokens: request.options.max_new_tokens,
             time_limit: request.options.time_limit,
@@ -65,7 +65,7 @@ impl PassingOn {
         })
     }
 
-    /// The run of the next field.
+    /// Submits the request for the next field.
     pub(crate) fn next(&mut self) -> Result<Option<Run>> {
         let (Some((_, span)), Some(constraint)) = (self.rest.front(), &self.request.constraint)
         else {
@@ -85,8 +85,8 @@ impl PassingOn {
         Ok(Some(model.engine().submit(request)?))
     }
 
-    /// The tokens of the document so far, without those that also begin `value`, and how many bytes they are. A token such as `":"`
-    /// is what the model expects there; after `":` it would see what it never saw.
+    /// Returns the tokens of the document so far, without those that also start `value`, and their length in bytes. The
+    /// model expects a token such as `":"` there; after `":` it would be in a state it was never trained on.
     fn tokens_before(&self, value: &str) -> Result<(Vec<TokenId>, usize)> {
         let model = self.larger.model();
         let vocabulary = model.tokenizer().vocabulary();
@@ -106,7 +106,7 @@ impl PassingOn {
         }
     }
 
-    /// Takes the larger model's value where the document stays valid with it.
+    /// Takes the larger model's value, if the document is still valid with it.
     pub(crate) fn take(&mut self, outputs: Outputs) -> Result<()> {
         let output: Option<Result<Output, GenerateError>> = outputs.outputs.into_iter().next();
         let generation = output.unwrap_or(Err(GenerateError::NoOutput))?.generation;
@@ -128,9 +128,9 @@ impl PassingOn {
         Ok(())
     }
 
-    /// How probable the larger model's value of a field is; none where the small model's stays.
+    /// Returns the score of the larger model's value of a field, or `None` if the small model's value was kept.
     pub(crate) fn score_of(&self, pointer: &str) -> Option<&SpanScore> {
-        // A value with others in it has no field of its own.
+        // A value that contains others has no field of its own.
         let inside = |(asked, _): &(&String, &SpanScore)| {
             let rest = pointer.strip_prefix(asked.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -138,7 +138,7 @@ impl PassingOn {
         self.answered.iter().find(inside).map(|(_, score)| score)
     }
 
-    /// The document with the larger model's values.
+    /// Returns the document with the larger model's values.
     pub(crate) fn document(&self) -> String {
         [&self.written, &self.document[self.copied..]].concat()
     }

@@ -10,10 +10,10 @@ use structgen_vocab::TokenId;
 use crate::prompt::read;
 use crate::{Error, Model, Result};
 
-/// The most templates of one folder.
+/// Maximum number of templates in a folder.
 const MAX_TEMPLATES: usize = 64;
 
-/// The chat templates of a model folder; why there are none is reported when one is asked for.
+/// Reads the chat templates of a model folder. The reason why there are none is reported when one is requested.
 pub(crate) fn chat_template(
     folder: &Path,
     tokenizer_config: &str,
@@ -30,7 +30,7 @@ pub(crate) fn chat_template(
     })
 }
 
-/// The templates in files of their own, by name.
+/// Reads the templates in files of their own, by name.
 fn sources(folder: &Path) -> Result<std::result::Result<Vec<(String, String)>, ChatError>> {
     let mut sources = Vec::new();
     if let Some(source) = read(&folder.join("chat_template.jinja"))? {
@@ -76,17 +76,17 @@ fn sources(folder: &Path) -> Result<std::result::Result<Vec<(String, String)>, C
 }
 
 impl Model {
-    /// The model's chat templates.
+    /// Returns the model's chat templates.
     ///
     /// # Errors
-    /// [`Error::Chat`] when the model has none, or its files cannot be used.
+    /// [`Error::Chat`] if the model has none, or its files are invalid.
     pub fn chat_template(&self) -> Result<&ChatTemplate> {
         Ok(self.chat().as_ref().map_err(Clone::clone)?)
     }
 
-    /// The prompt of a conversation, through the model's chat template: the tokens that `apply_chat_template` of
-    /// transformers returns for the same conversation, unless its texts have names of special tokens in them. Those stay
-    /// text: neither messages nor tools nor documents are trusted.
+    /// Encodes a conversation with the model's chat template. The tokens are those that `apply_chat_template` of
+    /// transformers returns for the same conversation, except that names of special tokens in messages, tools and
+    /// documents are encoded as text, since these are not trusted.
     ///
     /// ```no_run
     /// use structgen::chat::{ChatMessage, ChatOptions};
@@ -103,7 +103,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Chat`] when the model has no template, or the template fails; [`Error::Tokenizer`] when the tokenizer lacks
+    /// [`Error::Chat`] if the model has no template, or the template fails; [`Error::Tokenizer`] if the tokenizer lacks
     /// a character.
     pub fn encode_chat(
         &self,
@@ -113,10 +113,10 @@ impl Model {
         self.encode_rendered(&self.chat_template()?.render(messages, options)?)
     }
 
-    /// The prompt of a conversation of one turn, as [`encode_chat`](Self::encode_chat).
+    /// Encodes a conversation of one turn, like [`encode_chat`](Self::encode_chat).
     ///
     /// # Errors
-    /// As [`encode_chat`](Self::encode_chat), and [`Error::TemplateDropsText`].
+    /// As for [`encode_chat`](Self::encode_chat), and [`Error::TemplateDropsText`].
     pub fn chat_prompt(&self, system: Option<&str>, text: &str) -> Result<Vec<TokenId>> {
         let system = system.map(ChatMessage::system);
         let messages: Vec<_> = system
@@ -126,14 +126,14 @@ impl Model {
         self.encode_whole(&messages)
     }
 
-    /// Encodes messages whose contents are texts that all have to be in the prompt.
+    /// Encodes messages, all of whose contents must be in the prompt.
     pub(crate) fn encode_whole(&self, messages: &[ChatMessage]) -> Result<Vec<TokenId>> {
         let prompt = self
             .chat_template()?
             .render(messages, &ChatOptions::default())?;
         for message in messages {
             let content = message.fields().get("content").and_then(Value::as_str);
-            // Most templates trim.
+            // Most templates trim the text.
             if content.is_some_and(|content| !prompt.text().contains(content.trim())) {
                 return Err(Error::TemplateDropsText);
             }

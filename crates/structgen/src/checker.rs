@@ -1,4 +1,4 @@
-//! Whether a text fits, and if not, where and why: no tokenizer is needed.
+//! Checks whether a text matches, and if not, where and why. No tokenizer is needed.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use structgen_vocab::Vocabulary;
 
 use crate::{Constraint, Result};
 
-/// A constraint that texts are checked against, byte by byte.
+/// Checks texts against a constraint, byte by byte.
 ///
 /// ```
 /// use structgen::{Checker, Constraint, Profile, SchemaOptions};
@@ -31,19 +31,19 @@ pub struct Checker {
     cancel: Option<CancelToken>,
 }
 
-/// Where a text stops fitting.
+/// Where a text stops matching.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Misfit {
-    /// The offset in bytes of the first byte that does not fit; the length of the text where that ends too early.
+    /// The offset in bytes of the first byte that does not match, or the length of the text if it ends too early.
     pub offset: usize,
     /// Its line, from 1.
     pub line: usize,
     /// Its column in characters, from 1.
     pub column: usize,
-    /// What stands there; none at the end of the text.
+    /// The character there, or `None` at the end of the text.
     pub found: Option<char>,
-    /// The bytes that could stand there, sorted.
+    /// The bytes that would be allowed there, sorted.
     pub expected: Vec<u8>,
     /// Whether the text could have ended there.
     pub may_end: bool,
@@ -53,12 +53,13 @@ impl Checker {
     /// Compiles a constraint over single bytes.
     ///
     /// # Errors
-    /// [`Error::Compile`](crate::Error::Compile) when no text fits, or a limit is exceeded.
+    /// [`Error::Compile`](crate::Error::Compile) if no text matches, or a limit is exceeded.
     pub fn new(constraint: &Constraint) -> Result<Self> {
         Self::cancellable(constraint, None)
     }
 
-    /// The same, where compiling and checking end once a token is cancelled or its deadline has passed, if there is one.
+    /// Compiles a constraint like [`new`](Checker::new). Compiling and checking end once the token is cancelled or its
+    /// deadline has passed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -73,7 +74,7 @@ impl Checker {
     /// ```
     ///
     /// # Errors
-    /// As [`Checker::new`], and when it takes too long.
+    /// As for [`Checker::new`], and if it takes too long.
     pub fn cancellable(
         constraint: &Constraint,
         token: impl Into<Option<CancelToken>>,
@@ -87,22 +88,22 @@ impl Checker {
         })
     }
 
-    /// How many nodes the constraint's automaton has, whose states are only found as texts are read.
+    /// Returns the number of nodes in the constraint's automaton, whose states are computed as texts are read.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.compiled.program().len()
     }
 
-    /// Checks a whole text: none where it fits.
+    /// Checks a whole text; returns `None` if it matches.
     ///
     /// # Errors
-    /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded: whether the text fits is then not known.
+    /// [`Error::Matcher`](crate::Error::Matcher) if a limit is exceeded; whether the text matches is then unknown.
     pub fn check(&self, text: &[u8]) -> Result<Option<Misfit>> {
         let refusal = self.matcher().check_text(text)?;
         Ok(refusal.map(|refusal| Misfit::of(refusal, text)))
     }
 
-    /// A matcher over single bytes, at the start of a text.
+    /// Returns a matcher over single bytes, at the start of a text.
     pub(crate) fn matcher(&self) -> Matcher {
         let matcher = self.compiled.matcher();
         match &self.cancel {
@@ -111,8 +112,8 @@ impl Checker {
         }
     }
 
-    /// The named parts of a whole text, in the order in which they begin; none where the text does not fit. How ambiguous texts are read is
-    /// said at [`Matcher::captures`](structgen_constraint::Matcher::captures).
+    /// Returns the named parts of a whole text, in the order of their starts, or `None` if the text does not match.
+    /// [`Matcher::captures`](structgen_constraint::Matcher::captures) explains how ambiguous texts are parsed.
     ///
     /// ```
     /// use structgen::{Checker, Constraint};
@@ -124,7 +125,7 @@ impl Checker {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded.
+    /// [`Error::Matcher`](crate::Error::Matcher) if a limit is exceeded.
     pub fn captures(&self, text: &[u8]) -> Result<Option<Vec<CaptureSpan>>> {
         let Some(captures) = self.compiled.captures() else {
             return Ok(self.check(text)?.is_none().then(Vec::new));
@@ -134,7 +135,7 @@ impl Checker {
     }
 }
 
-/// The vocabulary of the 256 single bytes.
+/// Returns the tables of the vocabulary of all 256 single bytes.
 pub(crate) fn byte_tables() -> Result<&'static Arc<VocabularyTables>> {
     static TABLES: OnceLock<Arc<VocabularyTables>> = OnceLock::new();
     if let Some(tables) = TABLES.get() {
@@ -146,14 +147,14 @@ pub(crate) fn byte_tables() -> Result<&'static Arc<VocabularyTables>> {
 }
 
 impl Misfit {
-    /// The place of a refusal in its text.
+    /// Locates a refusal in its text.
     fn of(refusal: Refusal, text: &[u8]) -> Self {
         let before = &text[..refusal.offset];
         let line_start = before
             .iter()
             .rposition(|&byte| byte == b'\n')
             .map_or(0, |at| at + 1);
-        // A character's first byte may fit where a later one does not: the character is what is shown.
+        // A character's first byte may match where a later one does not: report the whole character.
         let mut start = refusal.offset;
         while start > line_start && text.get(start).is_some_and(|byte| byte & 0xC0 == 0x80) {
             start -= 1;
@@ -172,14 +173,14 @@ impl Misfit {
         }
     }
 
-    /// What could stand there, in words: `","`, `a digit`, `a space or line break`, …
+    /// Describes what would be allowed there, in words: `","`, `a digit`, `a space or line break`, …
     #[must_use]
     pub fn expected_in_words(&self) -> String {
         in_words(&self.expected, self.may_end)
     }
 }
 
-/// Bytes, sorted, in words; and that the text may end.
+/// Describes sorted bytes in words, and whether the text may end.
 pub(crate) fn in_words(bytes: &[u8], may_end: bool) -> String {
     let mut words = describe(bytes);
     if may_end {

@@ -1,22 +1,23 @@
-//! How probable each of some choices is.
+//! The probabilities of choices.
 
 use structgen_decode::strategies::{AllLimits, ChoiceProbability, ChoiceRequest, Choices};
 use structgen_vocab::TokenId;
 
 use crate::{Model, Result};
 
-/// Which ways of writing a choice as tokens count, and where it ends.
+/// Which tokenizations of a choice count, and whether the output must end after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChooseOptions {
-    /// All tokenizations, within these limits; without them, the one that the tokenizer gives.
+    /// Count all tokenizations, within these limits, rather than only the tokenizer's own.
     pub all: Option<AllLimits>,
-    /// Whether the model has to end its output behind the choice: then no choice includes those that begin with it.
+    /// Whether the model has to end its output after the choice. If so, the probability of a choice excludes that of
+    /// longer choices that start with it.
     pub with_end: bool,
 }
 
 impl Default for ChooseOptions {
-    /// The canonical tokenization, and the end behind it.
+    /// The canonical tokenization, with the end after it.
     fn default() -> Self {
         Self {
             all: None,
@@ -26,13 +27,13 @@ impl Default for ChooseOptions {
 }
 
 impl ChooseOptions {
-    /// The canonical tokenization, and the end behind it.
+    /// Counts the canonical tokenization only, with the end after it.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// All tokenizations, within these limits.
+    /// Counts all tokenizations, within these limits.
     #[must_use]
     pub fn with_all(self, limits: AllLimits) -> Self {
         Self {
@@ -41,7 +42,7 @@ impl ChooseOptions {
         }
     }
 
-    /// Whether the model has to end its output behind the choice.
+    /// Sets whether the model has to end its output after the choice.
     #[must_use]
     pub fn with_end(self, with_end: bool) -> Self {
         Self { with_end, ..self }
@@ -49,7 +50,7 @@ impl ChooseOptions {
 }
 
 impl Model {
-    /// How probable it is that each choice follows a prompt, in their order: under the model as it is, without temperature or
+    /// Returns the probability of each choice after a prompt, in order, under the model alone, without temperature or
     /// constraint.
     ///
     /// ```no_run
@@ -64,8 +65,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Generate`](crate::Error::Generate) without a prompt or a choice, and where the model fails;
-    /// [`Error::Tokenizer`](crate::Error::Tokenizer) when the tokenizer lacks a character.
+    /// [`Error::Generate`](crate::Error::Generate) without a prompt or a choice, or if the model fails;
+    /// [`Error::Tokenizer`](crate::Error::Tokenizer) if the tokenizer lacks a character.
     pub fn choose(
         &self,
         prompt: &[TokenId],

@@ -1,4 +1,4 @@
-//! What an output has to be like, before any vocabulary.
+//! Constraints on an output, independent of any vocabulary.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::{Error, Result};
 
-/// What an output has to be like: a grammar, and how it came to be.
+/// A constraint on an output: a grammar, with a report on its source.
 ///
-/// Made once, it can be compiled for any vocabulary.
+/// A constraint can be compiled for any number of vocabularies.
 ///
 /// ```
 /// use structgen::{Checker, Constraint};
@@ -32,12 +32,12 @@ pub struct Constraint {
     grammar: Grammar,
     report: CompileReport,
     warnings: Vec<GbnfWarning>,
-    /// Markers become tokens when the vocabulary is known.
+    /// Markers that become tokens once the vocabulary is known.
     #[cfg(feature = "tools")]
     marked: Option<MarkedGrammar>,
 }
 
-/// A grammar some texts of which are special tokens of a vocabulary.
+/// A grammar in which some texts are special tokens of a vocabulary.
 #[cfg(feature = "tools")]
 #[derive(Clone, Debug)]
 enum MarkedGrammar {
@@ -46,7 +46,7 @@ enum MarkedGrammar {
 }
 
 impl Constraint {
-    /// A JSON value that fits a schema.
+    /// Creates a constraint to JSON values that are valid against a schema.
     ///
     /// # Errors
     /// [`Error::Schema`], with the keyword and its JSON Pointer.
@@ -58,7 +58,7 @@ impl Constraint {
         })
     }
 
-    /// A JSON value that fits a schema given as text, with every number of the schema exactly as it is written.
+    /// Creates a constraint from a schema given as text, with every number of the schema exactly as it is written.
     ///
     /// # Errors
     /// [`Error::Schema`], with line and column, or with the keyword and its JSON Pointer.
@@ -70,11 +70,11 @@ impl Constraint {
         })
     }
 
-    /// A JSON value that fits the schema at a JSON Pointer of a larger document, such as `/components/schemas/Order` of an OpenAPI 3.1
-    /// description, whose text is given.
+    /// Creates a constraint from the schema at a JSON Pointer of a larger document, such as `/components/schemas/Order`
+    /// of an OpenAPI 3.1 description, given as text.
     ///
     /// # Errors
-    /// As [`Constraint::json_schema_str`].
+    /// As for [`Constraint::json_schema_str`].
     pub fn json_schema_at(document: &str, pointer: &str, options: &SchemaOptions) -> Result<Self> {
         let compiled = json_schema::compile_str_at(document, pointer, options)?;
         Ok(Self {
@@ -83,16 +83,17 @@ impl Constraint {
         })
     }
 
-    /// Any JSON value.
+    /// Creates a constraint to any JSON value.
     ///
     /// # Errors
-    /// [`Error::Schema`] when the options' limits are too small for even this.
+    /// [`Error::Schema`] if the options' limits are too small even for this.
     pub fn any_json(options: &SchemaOptions) -> Result<Self> {
         Self::json_schema(&Value::Bool(true), options)
     }
 
-    /// A text that matches a regular expression, in the syntax of the crate `regex`, from its beginning to its end. Its named groups are captures:
-    /// parts of the output whose spans [`Matcher::captures`](structgen_constraint::Matcher::captures) tells.
+    /// Creates a constraint to texts that match a regular expression from beginning to end, in the syntax of the crate
+    /// `regex`. Its named groups are captures: parts of the output whose spans
+    /// [`Matcher::captures`](structgen_constraint::Matcher::captures) returns.
     ///
     /// # Errors
     /// [`Error::Regex`], with the offset.
@@ -100,10 +101,11 @@ impl Constraint {
         Self::regex_with(pattern, RegexOptions::rust())
     }
 
-    /// A text that matches a regular expression of any dialect, or in which it is found.
+    /// Creates a constraint to texts that match a regular expression in any dialect, as a whole or anywhere in the
+    /// text.
     ///
-    /// Named groups of the crate `regex`'s syntax are captures, where the whole text has to match and nothing looks around: beside anchors within
-    /// the pattern, boundaries and look-around they are groups like others.
+    /// Named groups in the syntax of the crate `regex` are captures if the whole text has to match and the pattern has
+    /// no inner anchors, boundaries or look-around; otherwise they are ordinary groups.
     ///
     /// ```
     /// use structgen::frontend::regex::RegexOptions;
@@ -120,7 +122,7 @@ impl Constraint {
     pub fn regex_with(pattern: &str, options: RegexOptions) -> Result<Self> {
         match regex::parse_named(pattern, options) {
             Ok(Some(grammar)) => return Ok(Self::from_grammar(grammar)),
-            // Groups beside what looks around are groups, but no captures.
+            // With look-around, named groups are not captures.
             Err(error) if matches!(error.kind, RegexErrorKind::Unsupported(_)) => {}
             Ok(None) => {}
             Err(error) => return Err(error.into()),
@@ -129,18 +131,18 @@ impl Constraint {
         Ok(Self::of_root(|builder| builder.expr(Expr::Regular(set))))
     }
 
-    /// A text of a grammar in GBNF, from its rule `root`.
+    /// Creates a constraint to texts of a GBNF grammar, from its rule `root`.
     ///
     /// # Errors
-    /// [`Error::Gbnf`], with line and column and the place marked.
+    /// [`Error::Gbnf`], with line and column and the position marked.
     pub fn gbnf(grammar: &str) -> Result<Self> {
         Self::gbnf_with(grammar, &GbnfOptions::default())
     }
 
-    /// A text of a grammar in GBNF, with another root or other limits.
+    /// Creates a constraint to texts of a GBNF grammar, with another root or other limits.
     ///
     /// # Errors
-    /// As [`Constraint::gbnf`].
+    /// As for [`Constraint::gbnf`].
     pub fn gbnf_with(grammar: &str, options: &GbnfOptions) -> Result<Self> {
         let (grammar, warnings) = gbnf::parse_with_warnings(grammar, options)?;
         Ok(Self {
@@ -149,10 +151,10 @@ impl Constraint {
         })
     }
 
-    /// One of some texts, be they millions.
+    /// Creates a constraint to any of the given texts, of which there may be millions.
     ///
     /// # Errors
-    /// [`Error::NoChoices`] when there is none, [`Error::Choices`] when they are too large.
+    /// [`Error::NoChoices`] if there are none, [`Error::Choices`] if they are too large.
     pub fn choices(choices: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let mut choices = choices.into_iter().peekable();
         if choices.peek().is_none() {
@@ -168,7 +170,8 @@ impl Constraint {
         ))
     }
 
-    /// Text and tool calls in the format of a chat model. The report is the [`ToolGrammar`]'s own.
+    /// Creates a constraint to text and tool calls in the format of a chat model. The report is that of the
+    /// [`ToolGrammar`].
     ///
     /// ```
     /// use structgen::tools::{Tool, ToolFormat, ToolGrammar, ToolOptions};
@@ -191,7 +194,8 @@ impl Constraint {
         }
     }
 
-    /// Text that is free in some places and fixed in others. The report is the [`StructuralTag`]'s own.
+    /// Creates a constraint to text that is free in some places and constrained in others. The report is that of the
+    /// [`StructuralTag`].
     ///
     /// ```
     /// use serde_json::json;
@@ -216,7 +220,7 @@ impl Constraint {
         }
     }
 
-    /// What a grammar says.
+    /// Creates a constraint to texts of a grammar.
     #[must_use]
     pub fn from_grammar(grammar: Grammar) -> Self {
         Self {
@@ -236,19 +240,21 @@ impl Constraint {
         Self::from_grammar(builder.finish(root, JsonForm::generate()))
     }
 
-    /// The grammar; of tool calls and structural tags, with every marker as its text.
+    /// Returns the grammar; for tool calls and structural tags, every marker is in it as text.
     #[must_use]
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
     }
 
-    /// What became of each keyword of a schema, narrowings of the profile included; empty where there was no schema.
+    /// Returns how each keyword of a schema was compiled, including what the profile narrowed; empty if there was no
+    /// schema.
     #[must_use]
     pub fn report(&self) -> &CompileReport {
         &self.report
     }
 
-    /// Rules of a GBNF grammar that nothing leads to, and those that derive no text: what is sound and most likely a mistake.
+    /// Returns probable mistakes in a GBNF grammar that are not errors: unreachable rules, and rules that derive no
+    /// text.
     ///
     /// ```
     /// let constraint = structgen::Constraint::gbnf("root ::= \"a\"\nspare ::= \"b\"")?;
@@ -261,10 +267,10 @@ impl Constraint {
         &self.warnings
     }
 
-    /// Joins the constraint to a vocabulary, whose tables are made once and shared by all constraints.
+    /// Compiles the constraint for a vocabulary, whose tables are computed once and shared by all constraints.
     ///
     /// # Errors
-    /// [`Error::Compile`] when no text fits, a token is unknown, or a limit is exceeded.
+    /// [`Error::Compile`] if no text matches, a token is unknown, or a limit is exceeded.
     pub fn compile(
         &self,
         tables: &Arc<VocabularyTables>,
@@ -277,10 +283,10 @@ impl Constraint {
         self.compile_with(tables, &options)
     }
 
-    /// The constraint for a vocabulary, with other limits or a token that ends the compilation.
+    /// Compiles the constraint for a vocabulary, with other limits or a token that cancels the compilation.
     ///
     /// # Errors
-    /// As [`Constraint::compile`].
+    /// As for [`Constraint::compile`].
     pub fn compile_with(
         &self,
         tables: &Arc<VocabularyTables>,

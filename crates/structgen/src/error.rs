@@ -1,4 +1,4 @@
-//! What can go wrong, from the schema to the last token.
+//! Errors, from the schema to the last token.
 
 use std::error::Error as _;
 use std::fmt;
@@ -19,23 +19,24 @@ use structgen_ort::LoadError;
 use structgen_tools::{FormatError, ParseError, ToolError};
 use structgen_vocab::TokenizerError;
 
-/// Why there is no output. The sources that an error has say more.
+/// Why there is no output. The sources of an error have details.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The schema is refused.
+    /// The schema is invalid or not supported.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// The schema of a Rust type is refused.
+    /// The schema of a Rust type is invalid or not supported.
     #[error("the schema of the type {type_name} is refused")]
     TypeSchema {
         /// The type.
         type_name: &'static str,
-        /// Why.
+        /// The reason.
         #[source]
         source: Box<Error>,
     },
-    /// A Rust type refuses texts that fit its schema, so that no constraint of the schema can be one of the type.
+    /// A Rust type rejects texts that match its schema, so the schema's constraint cannot guarantee that outputs
+    /// deserialise.
     #[error(
         "{pointer}: the type {type_name} refuses {json}, which fits its schema; say in the schema what it takes, with \
          #[schemars(regex(pattern = \"…\"))], #[schemars(extend(…))] or #[schemars(with = \"…\")] on the field"
@@ -43,36 +44,36 @@ pub enum Error {
     TypeRefuses {
         /// The type.
         type_name: &'static str,
-        /// The JSON Pointer of the schema of the value that is refused, or of one that it is in.
+        /// The JSON Pointer of the schema of the rejected value, or of one that contains it.
         pointer: String,
-        /// A text that fits the schema.
+        /// A text that matches the schema.
         json: String,
-        /// What the type says.
+        /// The type's error.
         #[source]
         source: serde_json::Error,
     },
-    /// The regular expression is refused.
+    /// The regular expression is invalid or not supported.
     #[error(transparent)]
     Regex(#[from] RegexError),
-    /// The grammar is refused.
+    /// The grammar is invalid.
     #[error(transparent)]
     Gbnf(#[from] GbnfError),
-    /// The tools are refused.
+    /// The tools are invalid.
     #[cfg(feature = "tools")]
     #[error(transparent)]
     Tools(#[from] ToolError),
-    /// The format of tool calls is refused.
+    /// The format of tool calls is invalid.
     #[cfg(feature = "tools")]
     #[error(transparent)]
     ToolFormat(#[from] FormatError),
-    /// An output is not in the format of its tool calls.
+    /// An output does not have the format of its tool calls.
     #[cfg(feature = "tools")]
     #[error(transparent)]
     ToolOutput(#[from] ParseError),
-    /// A list of choices without a choice.
+    /// The list of choices is empty.
     #[error("there is no choice to choose from")]
     NoChoices,
-    /// A list of choices that is too large.
+    /// The list of choices is too large.
     #[error(transparent)]
     Choices(#[from] LiteralsTooLarge),
     /// The constraint cannot be compiled, for this vocabulary or at all.
@@ -90,14 +91,14 @@ pub enum Error {
     TokenizerFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: TokenizerError,
     },
-    /// A text cannot be turned into tokens.
+    /// A text cannot be tokenized.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// An extraction model of the embedded kind that was trained on another version of the prompt.
+    /// A model of the embedded kind was trained on another version of the extraction prompt.
     #[cfg(feature = "ort")]
     #[error(
         "the model was trained on version {found} of structgen's prompt, and this library writes version {written}; use a \
@@ -109,7 +110,7 @@ pub enum Error {
         /// This library's.
         written: u64,
     },
-    /// The `calibration.json` of a model cannot be used.
+    /// The `calibration.json` of a model is invalid.
     #[cfg(feature = "ort")]
     #[error("the model's calibration.json cannot be used")]
     Calibration(#[source] serde_json::Error),
@@ -117,7 +118,7 @@ pub enum Error {
     #[cfg(feature = "ort")]
     #[error(transparent)]
     Chat(#[from] ChatError),
-    /// The chat template leaves out a message that it was given, or writes it in another way.
+    /// The chat template drops or changes a message that it was given.
     #[cfg(feature = "ort")]
     #[error(
         "the model's chat template leaves out the message that it was given, or changes it, so that the model would not see it"
@@ -127,28 +128,29 @@ pub enum Error {
     #[cfg(feature = "ort")]
     #[error(transparent)]
     Generate(#[from] GenerateError),
-    /// The parts of an output cannot be told.
+    /// The events of an output cannot be determined.
     #[cfg(feature = "ort")]
     #[error(transparent)]
     Events(#[from] EventError),
-    /// There is no confidence of an output's values.
+    /// The confidence in an output's values is not available.
     #[cfg(feature = "ort")]
     #[error(transparent)]
     Confidence(#[from] ConfidenceError),
-    /// The output fits the schema and does not deserialise: the type refuses more than its schema says.
+    /// The output matches the schema but does not deserialise: the type rejects more than its schema says.
     #[error("the output fits the schema, but the type {type_name} refuses it: {json}")]
     Deserialize {
         /// The type.
         type_name: &'static str,
         /// The output.
         json: String,
-        /// What the type says.
+        /// The type's error.
         #[source]
         source: serde_json::Error,
     },
 }
 
-/// As a sentence, sources included: what `fn main() -> Result<(), structgen::Error>` prints.
+/// Formats the error as a sentence, including its sources, since `fn main() -> Result<(), structgen::Error>` prints
+/// this.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")?;

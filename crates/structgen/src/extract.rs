@@ -8,13 +8,13 @@ use structgen_decode::GenerateOptions;
 
 use crate::{Extractor, Model, ModelOptions, Result};
 
-/// The embedded model, kept between calls.
+/// The embedded model, cached between calls.
 static MODEL: Mutex<Option<Model>> = Mutex::new(None);
 
 /// Extracts a value from a text with the embedded model.
 ///
-/// The model is loaded at the first call and kept. The type's schema is compiled at every call: for many texts, make one
-/// [`Extractor`] and use it for all of them.
+/// The model is loaded by the first call and cached. The type's schema is compiled by every call: for many texts,
+/// create one [`Extractor`] for all of them.
 ///
 /// ```no_run
 /// use schemars::JsonSchema;
@@ -32,7 +32,7 @@ static MODEL: Mutex<Option<Model>> = Mutex::new(None);
 /// ```
 ///
 /// # Errors
-/// As [`Extractor::embedded`] and [`Extractor::extract`].
+/// As for [`Extractor::embedded`] and [`Extractor::extract`].
 pub fn extract<T: JsonSchema + DeserializeOwned>(text: &str) -> Result<T> {
     let model = {
         let mut kept = MODEL.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Many texts at a time.
+//! Extraction from many texts at a time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,14 +8,15 @@ use serde::de::DeserializeOwned;
 use crate::extracting::Extracting;
 use crate::{Extraction, Result, SchemaExtractor};
 
-/// The extractions of several texts, in their order: [`Extractor::extract_all`](crate::Extractor::extract_all).
+/// An iterator over the extractions of several texts, in order:
+/// [`Extractor::extract_all`](crate::Extractor::extract_all).
 #[must_use = "iterators do nothing unless they are consumed"]
 pub struct ExtractAll<I, T> {
     extractor: SchemaExtractor,
     texts: I,
-    /// Extractions under way, in the order of their texts.
+    /// Extractions in progress, in the order of their texts.
     pending: VecDeque<Result<Extracting<T>>>,
-    /// The most that are under way.
+    /// The maximum number of extractions in progress.
     most: usize,
 }
 

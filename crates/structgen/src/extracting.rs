@@ -1,4 +1,4 @@
-//! An extraction under way: one run of the model, or one for each window of a long text.
+//! An extraction in progress: one run of the model, or one per window of a long text.
 
 use std::any::type_name;
 use std::collections::{HashMap, VecDeque};
@@ -21,26 +21,26 @@ use crate::locate::each_leaf;
 use crate::reader::Found;
 use crate::{Error, Extraction, Field, Result, SchemaExtractor, recognized_input};
 
-/// An extraction under way: [`SchemaExtractor::submit`]. Dropping it cancels the extraction.
+/// An extraction in progress: [`SchemaExtractor::submit`]. Dropping it cancels the extraction.
 #[must_use = "an extraction that is dropped is cancelled"]
 pub struct Extracting<T> {
     extractor: SchemaExtractor,
     runs: VecDeque<Run>,
-    /// What of a long text is not submitted yet.
+    /// The windows of a long text that are not submitted yet.
     rest: VecDeque<Range<usize>>,
     text: Arc<str>,
-    /// What the values come from, where a text is read at once.
+    /// The source of the values, if the text is read at once.
     input: Option<Arc<Input>>,
-    /// Of a text that is read at once, where other values of its fields are asked for.
+    /// Searches for alternatives, if these are requested and the text is read at once.
     searches: Option<Searches>,
-    /// What a reader found in the text, or in each of the windows so far.
+    /// The reader's findings in the text, or in each of the windows so far.
     found: Vec<Found>,
     ungrounded: Vec<String>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T> Extracting<T> {
-    /// A text that is read at once.
+    /// Starts a text that is read at once.
     pub(crate) fn one(
         extractor: SchemaExtractor,
         text: &str,
@@ -85,7 +85,7 @@ impl<T> Extracting<T> {
         })
     }
 
-    /// A text that is read in windows.
+    /// Starts a text that is read in windows.
     pub(crate) fn windows(
         extractor: SchemaExtractor,
         text: &str,
@@ -104,14 +104,14 @@ impl<T> Extracting<T> {
             ungrounded: Vec::new(),
             value: PhantomData,
         };
-        // As many as can run, and one for each worker to go on with.
+        // As many as can run, plus one per worker to continue with.
         for _ in 0..most {
             extracting.submit_next()?;
         }
         Ok(extracting)
     }
 
-    /// The run of a text that is read at once, or that of the first window that has not been waited for.
+    /// Returns the run of a text that is read at once, or of the first window that was not waited for.
     pub(crate) fn run(&mut self) -> Option<&mut Run> {
         self.runs.front_mut()
     }
@@ -133,13 +133,13 @@ impl<T> Extracting<T> {
             }
         }
         self.found.extend(found);
-        // Which answer is taken depends on how probable it is.
+        // Which answer is taken depends on its probability.
         request.options.log_probs = true;
         self.runs.push_back(self.extractor.model().submit(request)?);
         Ok(())
     }
 
-    /// The output of a run.
+    /// Takes the output of a run.
     fn take(&mut self, outputs: Outputs, taken: &mut Vec<Output>) -> Result<()> {
         let first = outputs.outputs.into_iter().next();
         taken.push(first.unwrap_or(Err(GenerateError::NoOutput))?);
@@ -151,7 +151,7 @@ impl<T: DeserializeOwned> Extracting<T> {
     /// Waits for the value.
     ///
     /// # Errors
-    /// As [`SchemaExtractor::extract`].
+    /// As for [`SchemaExtractor::extract`].
     pub fn wait(mut self) -> Result<Extraction<T>> {
         let mut outputs = Vec::new();
         while let Some(run) = self.runs.pop_front() {
@@ -173,10 +173,10 @@ impl<T: DeserializeOwned> Extracting<T> {
         Ok(found)
     }
 
-    /// [`wait`](Self::wait) for asynchronous code.
+    /// Like [`wait`](Self::wait), for asynchronous code.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// As for [`wait`](Self::wait).
     #[cfg(feature = "async")]
     pub async fn wait_async(mut self) -> Result<Extraction<T>> {
         let mut outputs = Vec::new();
@@ -201,7 +201,7 @@ impl<T: DeserializeOwned> Extracting<T> {
         Ok(found)
     }
 
-    /// What the outputs come to, and the fields that go to a larger model.
+    /// Returns the answer from the outputs, and the fields that go to a larger model.
     fn answer(&self, outputs: &[Output]) -> Result<Answer> {
         if let Some(error) = self.found.iter().find_map(Found::failure) {
             return Err(GenerateError::from(error).into());
@@ -253,7 +253,7 @@ impl<T: DeserializeOwned> Extracting<T> {
         })
     }
 
-    /// The value, and the searches for others of its fields.
+    /// Returns the value, and the searches for alternatives in its fields.
     fn finish(
         mut self,
         outputs: Vec<Output>,
@@ -303,22 +303,23 @@ impl<T: DeserializeOwned> Extracting<T> {
         Ok((found, self.searches))
     }
 
-    /// The fields of a document, with their places in the text.
+    /// Returns the fields of a document, with their positions in the text.
     fn fields(&self, json: &str) -> Vec<Field> {
-        // What serde_json cannot hold has no fields.
+        // A value that serde_json cannot represent has no fields.
         let Ok(document) = serde_json::from_str::<Value>(json) else {
             return Vec::new();
         };
         let input = match &self.input {
             Some(input) => Some(Arc::clone(input)),
-            // Of a text that is too long for this, places are not known.
+            // For a text that is too long for this, positions are unknown.
             None => recognized_input(&self.text).ok().map(Arc::new),
         };
         let grammar = self.extractor.compiled().program().grammar();
         fields(&document, input.as_deref(), grammar, &self.ungrounded)
     }
 
-    /// The answers of all windows as one document, or the most probable of them where that one does not fit the schema.
+    /// Merges the answers of all windows into one document, or returns the most probable of them if the merged one does
+    /// not match the schema.
     fn merge(&self, windows: &[Output]) -> Result<(String, Confidence)> {
         let mut answers = Vec::new();
         for output in windows {
@@ -347,7 +348,7 @@ impl<T: DeserializeOwned> Extracting<T> {
     }
 }
 
-/// What the outputs of a model come to.
+/// The result of a model's outputs.
 struct Answer {
     json: String,
     confidence: Option<Confidence>,

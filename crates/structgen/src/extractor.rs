@@ -27,37 +27,38 @@ use crate::reader::{Found, Questions, Reader};
 use crate::windows::{LongText, windows};
 use crate::{Constraint, ExtractorBuilder, Field, Model, Request, Result, recognized_input};
 
-/// The most tokens of an output, where the caller says nothing.
+/// Maximum number of tokens per output, if the caller sets none.
 const MAX_NEW_TOKENS: usize = 4_096;
 
 /// The share of a context that a prompt may take before a text is read in windows: the rest is for the answer.
 const PROMPT_SHARE: (usize, usize) = (7, 8);
 
-/// A value that was extracted, and what it took.
+/// An extracted value, and details of the extraction.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Extraction<T> {
     /// The value.
     pub value: T,
-    /// Its JSON text: what the model wrote, or what the answers about the windows of a long text came to.
+    /// Its JSON text: the model's output, or the merged answers for the windows of a long text.
     pub json: String,
-    /// How probable each value of the JSON was, where the options ask for [log probabilities](GenerateOptions::log_probs), and of long texts always.
-    /// Its spans are of the JSON before whitespace [was added](SchemaExtractor::with_whitespace).
+    /// How probable each value of the JSON was, if the options request [log probabilities](GenerateOptions::log_probs),
+    /// and always for long texts. Its spans are of the JSON before whitespace [was
+    /// added](SchemaExtractor::with_whitespace).
     pub confidence: Option<Confidence>,
-    /// Prompt tokens, forced tokens, and times, of all windows together.
+    /// Prompt tokens, forced tokens and times, over all windows.
     pub stats: GenerationStats,
-    /// What the model wrote: one output, or one for each window of a [long text](crate::LongText).
+    /// The model's outputs: one, or one per window of a [long text](crate::LongText).
     pub outputs: Vec<Output>,
-    /// The leaves of the value, in its order: where in the text each is, and how sure the model was of it. Empty where serde_json
-    /// cannot hold the value.
+    /// The leaves of the value, in order: where in the text each is, and the model's confidence in it. Empty if
+    /// serde_json cannot represent the value.
     pub fields: Vec<Field>,
-    /// The values that had to come from the text and could not, since the text, or a window of it, has none that fits: JSON Pointers into the
-    /// schema. They were written as if they were not to come from it.
+    /// The values that should have come from the text but could not, since the text, or a window of it, has none that
+    /// matches: JSON Pointers into the schema. They were generated freely.
     pub ungrounded: Vec<String>,
 }
 
 impl<T> Extraction<T> {
-    /// How many tokens the model wrote.
+    /// Returns the number of tokens that the model generated.
     #[must_use]
     pub fn tokens(&self) -> usize {
         let lengths = self
@@ -70,10 +71,10 @@ impl<T> Extraction<T> {
 
 /// Extracts values of a type from texts.
 ///
-/// An extractor is a handle: clones share the model and the compiled schema, and any number of threads may use it at the same time.
-/// The type's schema comes from its `JsonSchema` implementation; what is generated fits it and deserialises into the type
-/// (profile [`Rust`](structgen_frontend::json_schema::Profile::Rust)). A type that takes less than its schema says is refused when the
-/// extractor is built ([`Constraint::for_type`]). Keys come in the order of the fields.
+/// An extractor is a handle: clones share the model and the compiled schema, and any number of threads may use it at
+/// the same time. The type's schema comes from its `JsonSchema` implementation; outputs match it and deserialise into
+/// the type (profile [`Rust`](structgen_frontend::json_schema::Profile::Rust)). A type that accepts less than its
+/// schema is refused when the extractor is built ([`Constraint::for_type`]). Keys come in the order of the fields.
 ///
 /// ```no_run
 /// use schemars::JsonSchema;
@@ -97,7 +98,7 @@ pub struct Extractor<T> {
     value: PhantomData<fn() -> T>,
 }
 
-// Derived, it would ask for a type that can be cloned.
+// Deriving it would require `T: Clone`.
 impl<T> Clone for Extractor<T> {
     fn clone(&self) -> Self {
         Self {
@@ -108,31 +109,31 @@ impl<T> Clone for Extractor<T> {
 }
 
 impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
-    /// An extractor with the embedded model.
+    /// Creates an extractor with the embedded model.
     ///
     /// # Errors
-    /// As [`Constraint::for_type`]; [`Error::Load`](crate::Error::Load) when there is no runtime library.
+    /// As for [`Constraint::for_type`]; [`Error::Load`](crate::Error::Load) if there is no runtime library.
     pub fn embedded() -> Result<Self> {
         Self::builder().build()
     }
 
-    /// An extractor with the model of a folder.
+    /// Creates an extractor with the model of a folder.
     ///
     /// # Errors
-    /// As [`embedded`](Self::embedded), and what is wrong with the folder.
+    /// As for [`embedded`](Self::embedded), and errors in the folder.
     pub fn from_model_dir(folder: impl AsRef<Path>) -> Result<Self> {
         Self::builder().model_dir(folder.as_ref()).build()
     }
 
-    /// An extractor with options.
+    /// Returns a builder with the default options.
     pub fn builder() -> ExtractorBuilder<T> {
         ExtractorBuilder::new()
     }
 
-    /// An extractor with a model that is loaded.
+    /// Creates an extractor with a loaded model.
     ///
     /// # Errors
-    /// As [`Constraint::for_type`].
+    /// As for [`Constraint::for_type`].
     pub fn with_model(model: Model, options: GenerateOptions) -> Result<Self> {
         Self::with_options(model, &SchemaOptions::new(), options)
     }
@@ -153,7 +154,7 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
         })
     }
 
-    /// The schema of the type: draft 2020-12, as it deserialises.
+    /// Returns the type's schema for deserialising, in draft 2020-12.
     #[must_use]
     pub fn schema() -> Value {
         schema_of::<T>()
@@ -162,14 +163,15 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
     /// Extracts a value from a text.
     ///
     /// # Errors
-    /// [`Error::Generate`](crate::Error::Generate) when prompt and output do not fit the model's context, and whatever the model reports;
-    /// [`Error::Deserialize`](crate::Error::Deserialize) when the type refuses a text as rare as to be missed when it was [tried](Constraint::for_type).
+    /// [`Error::Generate`](crate::Error::Generate) if prompt and output exceed the model's context, and for errors of
+    /// the model; [`Error::Deserialize`](crate::Error::Deserialize) if the type rejects a text so rare that it did not
+    /// occur when the type was [tried](Constraint::for_type).
     pub fn extract(&self, text: &str) -> Result<Extraction<T>> {
         self.inner.submit(text)?.wait()
     }
 
-    /// Extracts a value from each text, several at a time, in their order. Texts are taken from the iterator as there is room; an error
-    /// stands in the place of its text.
+    /// Extracts a value from each text, several in parallel, in order. Texts are taken from the iterator as there is
+    /// room; an error takes the place of its text.
     ///
     /// ```no_run
     /// # use schemars::JsonSchema;
@@ -190,63 +192,64 @@ impl<T: JsonSchema + DeserializeOwned> Extractor<T> {
         self.inner.extract_all_as(texts)
     }
 
-    /// Extracts a value from a text and yields what there is of it as it comes: JSON in which values that are not complete
-    /// yet are missing or cut. [`ExtractionStream::finish`] gives the typed value. A text that is longer than the context is an error here.
+    /// Extracts a value from a text and yields partial values while it is generated: JSON in which incomplete values
+    /// are missing or cut. [`ExtractionStream::finish`] returns the typed value. A text that exceeds the context is an
+    /// error here.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract), as far as it is known before anything was generated.
+    /// Those errors of [`extract`](Self::extract) that are known before anything is generated.
     pub fn extract_stream(&self, text: &str) -> Result<ExtractionStream<T>> {
         Ok(ExtractionStream::new(self.inner.submit_with_events(text)?))
     }
 
-    /// [`extract`](Self::extract) for asynchronous code; it needs no runtime of its own.
+    /// Like [`extract`](Self::extract), for asynchronous code; it needs no runtime of its own.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract).
+    /// As for [`extract`](Self::extract).
     #[cfg(feature = "async")]
     pub async fn extract_async(&self, text: &str) -> Result<Extraction<T>> {
         self.inner.submit(text)?.wait_async().await
     }
 
-    /// The same extractor with another strategy, such as beams or speculation; sampling by default.
+    /// Sets another strategy, such as beams or speculation; sampling by default.
     #[must_use]
     pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
         self.inner = self.inner.with_strategy(strategy);
         self
     }
 
-    /// The same extractor with another way of taking texts that are longer than the model's context.
+    /// Sets how to handle texts that exceed the model's context.
     #[must_use]
     pub fn with_long_text(mut self, long_text: LongText) -> Self {
         self.inner = self.inner.with_long_text(long_text);
         self
     }
 
-    /// The same extractor, which also looks for other values of each field: see [`SchemaExtractor::with_alternatives`].
+    /// Also searches for alternatives of each field: see [`SchemaExtractor::with_alternatives`].
     #[must_use]
     pub fn with_alternatives(mut self, most: usize) -> Self {
         self.inner = self.inner.with_alternatives(most);
         self
     }
 
-    /// What became of each keyword of the type's schema.
+    /// Returns how each keyword of the type's schema was compiled.
     #[must_use]
     pub fn report(&self) -> &CompileReport {
         self.inner.report()
     }
 
-    /// The model.
+    /// Returns the model.
     #[must_use]
     pub fn model(&self) -> &Model {
         self.inner.model()
     }
 }
 
-/// Extracts values that are valid against a schema from texts. As [`Extractor`], it is a handle.
+/// Extracts values that are valid against a schema from texts. Like [`Extractor`], it is a handle.
 ///
-/// Strings and numbers come from the text where the schema says `"x-structgen": {"source": "input"}`, where the options say
-/// it of the whole schema ([`SchemaOptions::with_source`]), and by default with the embedded model: see
-/// [`Model::extraction_options`] and [`Extraction::fields`].
+/// Strings and numbers come from the text where the schema contains `"x-structgen": {"source": "input"}`, if the
+/// options request it for the whole schema ([`SchemaOptions::with_source`]), and by default with the embedded model:
+/// see [`Model::extraction_options`] and [`Extraction::fields`].
 ///
 /// ```no_run
 /// use serde_json::json;
@@ -275,11 +278,11 @@ pub struct SchemaExtractor {
     whitespace: Option<Whitespace>,
     cascade: Option<Arc<Cascade>>,
     is_grounded: bool,
-    /// The model's reader, and what it is asked.
+    /// The model's reader, and its questions.
     reading: Option<(Arc<Reader>, Arc<Questions>)>,
 }
 
-/// A text's request, what the text has of the values that come from it, and where a reader found them.
+/// The request for a text, the values in the text that may be used, and where a reader found them.
 pub(crate) struct Prepared {
     pub(crate) request: Request,
     pub(crate) grounding: Option<Grounding>,
@@ -287,11 +290,12 @@ pub(crate) struct Prepared {
 }
 
 impl SchemaExtractor {
-    /// Compiles a schema for a model, with [options that suit it](Model::extraction_options): the embedded model's strings and
-    /// numbers come from the text.
+    /// Compiles a schema for a model, with [options that suit it](Model::extraction_options): with the embedded model,
+    /// strings and numbers come from the text.
     ///
     /// # Errors
-    /// [`Error::Schema`](crate::Error::Schema) with the keyword and its JSON Pointer, [`Error::Compile`](crate::Error::Compile).
+    /// [`Error::Schema`](crate::Error::Schema) with the keyword and its JSON Pointer,
+    /// [`Error::Compile`](crate::Error::Compile).
     pub fn new(
         model: Model,
         schema: Value,
@@ -304,8 +308,8 @@ impl SchemaExtractor {
         Ok(extractor.with_whitespace(schema_options.whitespace))
     }
 
-    /// With a constraint that was made from the schema in another way, such as [`Constraint::json_schema_str`]: it is used as
-    /// it is. The schema itself is what the model is shown.
+    /// Creates an extractor with a constraint that was compiled from the schema in another way, such as
+    /// [`Constraint::json_schema_str`]. The constraint is used as it is; the model is shown the schema itself.
     ///
     /// # Errors
     /// [`Error::Compile`](crate::Error::Compile).
@@ -337,21 +341,21 @@ impl SchemaExtractor {
         })
     }
 
-    /// The same extractor with another strategy, such as beams or speculation; sampling by default.
+    /// Sets another strategy, such as beams or speculation; sampling by default.
     #[must_use]
     pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
         self.strategy = strategy.into();
         self
     }
 
-    /// The same extractor with another way of taking texts that are longer than the model's context.
+    /// Sets how to handle texts that exceed the model's context.
     #[must_use]
     pub fn with_long_text(mut self, long_text: LongText) -> Self {
         self.long_text = long_text;
         self
     }
 
-    /// The same extractor with other options of generation.
+    /// Sets other generation options.
     #[must_use]
     pub fn with_generate_options(mut self, options: GenerateOptions) -> Self {
         self.options = options;
@@ -359,13 +363,14 @@ impl SchemaExtractor {
         self
     }
 
-    /// The same extractor as the first of a cascade: a field whose [confidence](Field::confidence) is less than `below` is asked of
-    /// `larger`, an extractor of the same schema with another model.
+    /// Makes this extractor the first of a cascade: a field whose [confidence](Field::confidence) is less than `below`
+    /// is requested from `larger`, an extractor of the same schema with another model.
     ///
-    /// One after another, such fields get the value that the larger model writes greedily after what the document has before them; all
-    /// other values stay. An answer with which the document would not be valid is not taken. What was left out of the document, such as
-    /// an optional property, is no field and not asked for. [`Field::is_passed_on`] reports which were. The text has to fit into the larger
-    /// model's context. The larger model's constraint must allow JSON without whitespace.
+    /// In sequence, such fields get the value that the larger model generates greedily after the part of the document
+    /// before them; all other values are kept. An answer is ignored if the document would not be valid with it. Missing
+    /// parts of the document, such as an optional property, are not fields and not requested. [`Field::is_passed_on`]
+    /// reports which fields changed models. The text has to fit into the larger model's context. The larger model's
+    /// constraint must allow JSON without whitespace.
     #[must_use]
     pub fn with_larger(mut self, larger: Self, below: f64) -> Self {
         self.options.log_probs = true;
@@ -373,8 +378,8 @@ impl SchemaExtractor {
         self
     }
 
-    /// The same extractor, which writes [`Extraction::json`] with this whitespace. It is for models that write none by
-    /// themselves ([`Model::extraction_options`]); what others write stays as it is.
+    /// Sets the whitespace of [`Extraction::json`], for models that generate none ([`Model::extraction_options`]); the
+    /// outputs of others are unchanged.
     #[must_use]
     pub fn with_whitespace(mut self, whitespace: Option<Whitespace>) -> Self {
         let is_added =
@@ -383,13 +388,12 @@ impl SchemaExtractor {
         self
     }
 
-    /// The same extractor, which also looks for the `most` most probable other values of each field: [`Field::alternatives`].
-    /// None by default.
+    /// Also searches for the `most` most probable alternatives of each field: [`Field::alternatives`]. None by default.
     ///
-    /// It is a beam search of `2 * most + 2` beams for each field, from where its value begins, given what was written before it. That
-    /// costs a run of the model for each token of a field's longest alternative, and of the prompt unless the model keeps
-    /// [prefixes](crate::ModelOptions::with_prefix_cache). Log probabilities are computed as well. Answers about texts that are
-    /// read in windows have no alternatives.
+    /// This takes a beam search of `2 * most + 2` beams per field, from the start of its value, given what was
+    /// generated before. It costs one model run per token of a field's longest alternative, plus those for the prompt
+    /// unless the model caches [prefixes](crate::ModelOptions::with_prefix_cache). Log probabilities are computed as
+    /// well. Texts that are read in windows have no alternatives.
     #[must_use]
     pub fn with_alternatives(mut self, most: usize) -> Self {
         self.alternatives = most;
@@ -400,13 +404,14 @@ impl SchemaExtractor {
     /// Extracts a value from a text.
     ///
     /// # Errors
-    /// [`Error::Generate`](crate::Error::Generate), [`Error::Tokenizer`](crate::Error::Tokenizer); [`Error::Deserialize`](crate::Error::Deserialize) where serde_json cannot hold the value, which is
-    /// nested more than 127 deep.
+    /// [`Error::Generate`](crate::Error::Generate), [`Error::Tokenizer`](crate::Error::Tokenizer);
+    /// [`Error::Deserialize`](crate::Error::Deserialize) if serde_json cannot represent the value, which is nested more
+    /// than 127 deep.
     pub fn extract(&self, text: &str) -> Result<Extraction<Value>> {
         self.submit(text)?.wait()
     }
 
-    /// Extracts a value from each text, several at a time, in their order: see [`Extractor::extract_all`].
+    /// Extracts a value from each text, several in parallel, in order: see [`Extractor::extract_all`].
     pub fn extract_all<I>(&self, texts: I) -> ExtractAll<I::IntoIter, Value>
     where
         I: IntoIterator,
@@ -415,34 +420,35 @@ impl SchemaExtractor {
         self.extract_all_as(texts)
     }
 
-    /// Extracts a value and yields what there is of it as it comes: see [`Extractor::extract_stream`].
+    /// Extracts a value and yields partial values while it is generated: see [`Extractor::extract_stream`].
     ///
     /// # Errors
-    /// As [`extract`](Self::extract), as far as it is known before anything was generated.
+    /// Those errors of [`extract`](Self::extract) that are known before anything is generated.
     pub fn extract_stream(&self, text: &str) -> Result<ExtractionStream<Value>> {
         Ok(ExtractionStream::new(self.submit_with_events(text)?))
     }
 
-    /// [`extract`](Self::extract) for asynchronous code; it needs no runtime of its own.
+    /// Like [`extract`](Self::extract), for asynchronous code; it needs no runtime of its own.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract).
+    /// As for [`extract`](Self::extract).
     #[cfg(feature = "async")]
     pub async fn extract_async(&self, text: &str) -> Result<Extraction<Value>> {
         self.submit(text)?.wait_async().await
     }
 
-    /// The request of a text, to be changed or [submitted](Model::submit) by the caller: for several outputs, tokens and their times, or
-    /// events.
+    /// Returns the request for a text, which the caller may change or [submit](Model::submit): for several outputs,
+    /// tokens and their times, or events.
     ///
     /// # Errors
-    /// As [`Model::extraction_prompt`]; [`Error::Compile`](crate::Error::Compile) when values come from the text, and a limit is exceeded.
+    /// As for [`Model::extraction_prompt`]; [`Error::Compile`](crate::Error::Compile) if values come from the text, and
+    /// a limit is exceeded.
     pub fn request(&self, text: &str) -> Result<Request> {
         let prompt = self.prompt(text)?;
         Ok(self.prepare(text, prompt)?.request)
     }
 
-    /// The request of a text, and what the text has of the values that come from it.
+    /// Returns the request for a text, and the values in the text that may be used.
     pub(crate) fn prepare(&self, text: &str, prompt: Vec<TokenId>) -> Result<Prepared> {
         let grounding = { self.is_grounded }
             .then(|| Grounding::of(&self.compiled, text))
@@ -479,19 +485,19 @@ impl SchemaExtractor {
         })
     }
 
-    /// What became of each keyword of the schema.
+    /// Returns how each keyword of the schema was compiled.
     #[must_use]
     pub fn report(&self) -> &CompileReport {
         &self.report
     }
 
-    /// The schema's constraint, compiled for the model.
+    /// Returns the schema's constraint, compiled for the model.
     #[must_use]
     pub fn compiled(&self) -> &CompiledConstraint {
         &self.compiled
     }
 
-    /// The model.
+    /// Returns the model.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
@@ -505,10 +511,11 @@ impl SchemaExtractor {
         ExtractAll::new(self.clone(), texts.into_iter())
     }
 
-    /// Begins to extract a value from a text, and does not wait for it. The value may be of any type that takes what fits the schema.
+    /// Starts to extract a value from a text, without waiting for it. The value may be of any type that accepts what
+    /// matches the schema.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract), as far as it is known before anything was generated.
+    /// Those errors of [`extract`](Self::extract) that are known before anything is generated.
     pub fn submit<T>(&self, text: &str) -> Result<Extracting<T>> {
         match self.reading(text)? {
             Reading::Whole(prompt) => Extracting::one(self.clone(), text, prompt, false),
@@ -516,7 +523,7 @@ impl SchemaExtractor {
         }
     }
 
-    /// How a text is read.
+    /// Returns how to read a text.
     fn reading(&self, text: &str) -> Result<Reading> {
         if self.long_text == LongText::Refuse {
             return Ok(Reading::Whole(self.prompt(text)?));
@@ -535,7 +542,7 @@ impl SchemaExtractor {
         })
     }
 
-    /// The prompt of a text.
+    /// Returns the prompt for a text.
     pub(crate) fn prompt(&self, text: &str) -> Result<Vec<TokenId>> {
         self.model.extraction_prompt(&self.schema, text)
     }
@@ -545,8 +552,8 @@ impl SchemaExtractor {
         Extracting::one(self.clone(), text, prompt, true)
     }
 
-    /// A document that the model wrote, with the [whitespace](Self::with_whitespace) that is wanted of it; none where it is to stay
-    /// as it is.
+    /// Formats a document that the model generated with the requested [whitespace](Self::with_whitespace); returns
+    /// `None` if it should be unchanged.
     #[must_use]
     pub fn formatted(&self, json: &str) -> Option<String> {
         self.whitespace
@@ -570,9 +577,9 @@ impl SchemaExtractor {
     }
 }
 
-/// How a text is read.
+/// How to read a text.
 enum Reading {
-    /// At once, after this prompt.
+    /// At once, with this prompt.
     Whole(Vec<TokenId>),
     /// In these windows.
     Windows(Vec<Range<usize>>),

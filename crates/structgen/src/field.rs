@@ -1,4 +1,4 @@
-//! The fields of an extracted document: its leaves, with where they come from and how sure the model is of them.
+//! The fields of an extracted document: its leaves, with their origins and the model's confidence in them.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::grounding::{is_grounded as is_grounded_constraint, ungrounded_pointer
 use crate::locate::{each_leaf, spans};
 use crate::{Model, Result, recognized_input};
 
-/// A field of an extracted document: a value that has no others in it, an empty array or object among them.
+/// A field of an extracted document: a value that contains no others, which may be an empty array or object.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Field {
@@ -26,43 +26,44 @@ pub struct Field {
     pub pointer: String,
     /// Its value.
     pub value: Value,
-    /// Of a string or number, the spans of the text that it can have come from, in bytes.
+    /// For a string or number, the spans of the text that it may come from, in bytes.
     pub bytes: Vec<Range<usize>>,
     /// The same spans in characters.
     pub characters: Vec<Range<usize>>,
-    /// Whether the constraint let only values of the text be written here.
+    /// Whether the constraint allowed only values from the text here.
     pub is_grounded: bool,
-    /// How probable the value was, given the text and what was written before it, under model and constraint: the product
-    /// over its tokens, up to the one that ends it. Where [log
-    /// probabilities](structgen_decode::GenerateOptions::log_probs) were asked for, and in answers about long texts.
+    /// The probability of the value, given the text and the output before it, under the model with the constraint: the
+    /// product over its tokens, up to the one that ends it. Available if [log
+    /// probabilities](structgen_decode::GenerateOptions::log_probs) were requested, and for long texts.
     pub probability: Option<f64>,
-    /// How often fields with such probabilities are right, by the model's [calibration](crate::Calibration); the
-    /// probability itself where the model has none.
+    /// How often fields with such probabilities are correct, by the model's [calibration](crate::Calibration); the
+    /// probability itself if the model has none.
     pub confidence: Option<f64>,
     /// Whether it is the answer of the larger model of a [cascade](crate::SchemaExtractor::with_larger).
     pub is_passed_on: bool,
-    /// The most probable other values, where they were [asked for](crate::SchemaExtractor::with_alternatives), best first.
+    /// The most probable alternatives, if [requested](crate::SchemaExtractor::with_alternatives), best first.
     pub alternatives: Vec<AlternativeValue>,
 }
 
-/// A value that could have been written instead.
+/// A value that could have been generated instead.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AlternativeValue {
     /// The value.
     pub value: Value,
-    /// As [`Field::probability`], summed over the ways of writing the value that were found. With the field's own, those of all
-    /// values come to one at most.
+    /// Like [`Field::probability`], summed over the spellings of the value that were found. Including the field's own,
+    /// the probabilities of all values sum to at most one.
     pub probability: f64,
 }
 
-/// What is known of a field's probabilities: the span of its value in the output, and its scores.
+/// A field's probabilities: the span of its value in the output, and its scores.
 pub(crate) struct Scored {
     pub(crate) span: Range<usize>,
     pub(crate) score: SpanScore,
 }
 
-/// The scores of the leaves of an output. A number's score has the token that ends it, which decided that no digit follows.
+/// Returns the scores of the leaves of an output. A number's score includes the token that ends it, which decided that
+/// no digit follows.
 pub(crate) fn scores_of_output(
     output: &Generation,
     confidence: &Confidence,
@@ -73,7 +74,7 @@ pub(crate) fn scores_of_output(
     })
 }
 
-/// The scores of the leaves of a document that was made of several outputs.
+/// Returns the scores of the leaves of a document merged from several outputs.
 pub(crate) fn scores_of_merged(confidence: &Confidence) -> HashMap<String, Scored> {
     scores(confidence, |_| None)
 }
@@ -91,7 +92,7 @@ fn scores(
     fields.map(&mut scored).collect()
 }
 
-/// The fields of a document, without probabilities and alternatives.
+/// Returns the fields of a document, without probabilities and alternatives.
 pub(crate) fn fields(
     document: &Value,
     input: Option<&Input>,
@@ -122,7 +123,7 @@ pub(crate) fn fields(
     fields
 }
 
-/// Whether a schema node that a value is described by makes it come from the text, and was not written freely.
+/// Returns whether a schema node for a value makes it come from the text, and it was not generated freely.
 fn is_grounded(grammar: &Grammar, pointer: &str, ungrounded: &[String]) -> bool {
     let mut exprs = vec![grammar.rule(grammar.root()).body];
     for part in pointer.split('/').skip(1) {
@@ -157,7 +158,7 @@ fn is_grounded(grammar: &Grammar, pointer: &str, ungrounded: &[String]) -> bool 
     })
 }
 
-/// What expressions come to, through rules and choices.
+/// Resolves expressions through rules and choices.
 fn alternatives(grammar: &Grammar, mut open: Vec<ExprId>) -> Vec<ExprId> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
@@ -179,15 +180,17 @@ fn alternatives(grammar: &Grammar, mut open: Vec<ExprId>) -> Vec<ExprId> {
 }
 
 impl Model {
-    /// The fields of a JSON output under a constraint, with their places in the text that it was asked about.
+    /// Returns the fields of a JSON output under a constraint, with their positions in the text that it was extracted
+    /// from.
     ///
-    /// It is what an [`Extraction`](crate::Extraction) has, for outputs of [requests](Model::submit) of one's own. `constraint` is the
-    /// schema's, before it was bound to the text. There are probabilities where the request asked for [log
-    /// probabilities](structgen_decode::GenerateOptions::log_probs), and no fields where serde_json cannot hold the document.
+    /// An [`Extraction`](crate::Extraction) contains them already; this is for the outputs of one's own
+    /// [requests](Model::submit). `constraint` is the schema's, before it was bound to the text. Fields have
+    /// probabilities if the request asked for [log probabilities](structgen_decode::GenerateOptions::log_probs). There
+    /// are no fields if serde_json cannot represent the document.
     ///
     /// # Errors
-    /// [`Error::Confidence`](crate::Error::Confidence) when the output is no JSON; [`Error::Compile`](crate::Error::Compile) when the
-    /// text is too long to be searched.
+    /// [`Error::Confidence`](crate::Error::Confidence) if the output is not JSON;
+    /// [`Error::Compile`](crate::Error::Compile) if the text is too long to be searched.
     pub fn fields(
         &self,
         output: &Generation,

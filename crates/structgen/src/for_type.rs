@@ -1,7 +1,7 @@
-//! The constraint of a Rust type, and whether what it writes deserialises.
+//! The constraint of a Rust type, and a test whether its texts deserialise.
 //!
-//! A schema says less than `Deserialize` asks: schemars gives a `SocketAddr` the schema of any string. So the type is asked itself, with
-//! texts drawn from the constraint, before any model runs.
+//! `Deserialize` may demand more than a schema expresses: schemars gives a `SocketAddr` the schema of any string. So
+//! the type itself is tried with texts drawn from the constraint, before any model runs.
 
 use std::any::type_name;
 
@@ -19,19 +19,19 @@ use structgen_vocab::TokenId;
 use crate::checker::byte_tables;
 use crate::{Constraint, Error, Result};
 
-/// How many texts a type is tried with: so many at least, and more while they are short.
+/// How many texts a type is tried with: at least the first number, and up to the second while they are short.
 const FEW_TEXTS: usize = 64;
 const MANY_TEXTS: usize = 400;
-/// So many bytes of texts are enough.
+/// This many bytes of texts are enough.
 const ENOUGH_BYTES: usize = 4_000;
-/// The bytes of a text at most, in turn: with few, optional parts are left out, with many, they come.
+/// The maximum bytes per text, in turn: short texts lack optional parts, long ones have them.
 const LENGTHS: [usize; 4] = [0, 30, 80, 160];
 
 impl Constraint {
-    /// The JSON of a Rust type, in profile [`Rust`](Profile::Rust): what is written deserialises into the type.
+    /// Creates a constraint to JSON that deserialises into a Rust type, in profile [`Rust`](Profile::Rust).
     ///
-    /// That is more than the type's schema can say, so texts that fit it are tried with the type before the constraint is returned. Where
-    /// the keys of a map are integers, their range is the widest that the type takes.
+    /// The type's schema alone cannot guarantee this, so texts that match it are tried with the type before the
+    /// constraint is returned. If the keys of a map are integers, their range is the widest that the type accepts.
     ///
     /// ```
     /// use std::net::SocketAddr;
@@ -45,8 +45,8 @@ impl Constraint {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TypeSchema`] when the type's schema is refused; [`Error::TypeRefuses`], with the JSON Pointer of the schema node, when the
-    /// type refuses a text that fits.
+    /// [`Error::TypeSchema`] if the type's schema is not supported; [`Error::TypeRefuses`], with the JSON Pointer of
+    /// the schema node, if the type rejects a text that matches.
     pub fn for_type<T: JsonSchema + DeserializeOwned>(options: &SchemaOptions) -> Result<Self> {
         let schema = schema_of::<T>();
         let options = options.clone().with_profile(Profile::Rust);
@@ -58,7 +58,7 @@ impl Constraint {
             })
         };
         let [widest, narrower @ ..] = IntegerKeys::WIDEST_FIRST;
-        // The largest keys decide whether the type takes all.
+        // The largest keys show whether the type accepts all.
         let largest = with_keys(widest.only_bounds())?;
         let Err(mut refused) = largest.try_out::<T>(&schema) else {
             return with_keys(widest);
@@ -77,7 +77,7 @@ impl Constraint {
         Err(refused)
     }
 
-    /// Deserialises texts of the constraint.
+    /// Deserialises texts drawn from the constraint.
     fn try_out<T: DeserializeOwned>(&self, schema: &Value) -> Result<()> {
         let compiled = self.compile(byte_tables()?, &[])?;
         let mut random = SequenceRng::new(0, 0);
@@ -102,7 +102,7 @@ impl Constraint {
     }
 }
 
-/// A random text, which is brought to its end from a length on.
+/// Draws a random text, which is steered to its end from a length on.
 fn draw(mut matcher: Matcher, longest: usize, random: &mut SequenceRng) -> Result<Vec<u8>> {
     let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n.saturating_sub(1));
     let mut text = Vec::new();
@@ -116,7 +116,7 @@ fn draw(mut matcher: Matcher, longest: usize, random: &mut SequenceRng) -> Resul
             break;
         }
         let byte = if text.len() < longest {
-            // Of a random kind first: most bytes are such that a string may have.
+            // Draw a random kind first: most bytes are those that strings may contain.
             let mut kinds: Vec<u8> = allowed.iter().copied().map(kind).collect();
             kinds.sort_unstable();
             kinds.dedup();
@@ -124,7 +124,7 @@ fn draw(mut matcher: Matcher, longest: usize, random: &mut SequenceRng) -> Resul
             allowed.retain(|&byte| kind(byte) == picked);
             allowed[below(allowed.len())]
         } else {
-            // One of the cheapest is cheaper than what is left now.
+            // The cheapest byte costs less than the current state.
             let mut cheapest = (u64::MAX, 0);
             for byte in allowed {
                 let cost = matcher.completion_cost_after(TokenId(byte.into()))?;
@@ -138,7 +138,7 @@ fn draw(mut matcher: Matcher, longest: usize, random: &mut SequenceRng) -> Resul
     Ok(text)
 }
 
-/// Bytes of one kind have one part in JSON: punctuation stands for itself.
+/// Bytes of one kind have the same role in JSON; each punctuation character is its own kind.
 fn kind(byte: u8) -> u8 {
     match byte {
         b'0'..=b'9' => b'0',
@@ -148,7 +148,7 @@ fn kind(byte: u8) -> u8 {
     }
 }
 
-/// The schema of a type: draft 2020-12, as it deserialises.
+/// Returns the schema of a type for deserialising, in draft 2020-12.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12()
         .for_deserialize()
@@ -157,7 +157,7 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
         .to_value()
 }
 
-/// The JSON Pointer of the schema of the value that the type refuses, or of one that it is in.
+/// Returns the JSON Pointer of the schema of the value that the type rejects, or of one that contains it.
 fn refused_node<T: DeserializeOwned>(schema: &Value, json: &str) -> String {
     let mut pointer = "#".to_owned();
     let mut deserializer = serde_json::Deserializer::from_str(json);
@@ -173,10 +173,10 @@ fn refused_node<T: DeserializeOwned>(schema: &Value, json: &str) -> String {
     pointer
 }
 
-/// How many references and alternatives may lead from a value's schema to one that names its parts.
+/// Maximum number of references and alternatives between a value's schema and one that names its parts.
 const MAX_REFERENCES: usize = 16;
 
-/// The pointer of the schema of a value within the value of the schema at this pointer.
+/// Returns the pointer of the schema of a value inside the value of the schema at this pointer.
 fn below(root: &Value, pointer: &str, step: &Segment, left: usize) -> Option<String> {
     let schema = root.pointer(pointer.strip_prefix('#')?)?;
     let left = left.checked_sub(1)?;

@@ -1,8 +1,8 @@
-//! Whitespace of JSON, written after generation.
+//! Formats JSON with whitespace after generation.
 
 use structgen_grammar::{Indent, Whitespace};
 
-/// JSON with other whitespace between its tokens, and every value as it is written.
+/// Changes the whitespace between the tokens of JSON, and no value.
 ///
 /// ```
 /// use structgen::format_json;
@@ -12,7 +12,7 @@ use structgen_grammar::{Indent, Whitespace};
 /// assert_eq!(format_json(r#"{"a": 1.50}"#, indented), "{\n  \"a\": 1.50\n}");
 /// ```
 ///
-/// Where the form leaves room, [`Spaced`](Whitespace::Spaced) writes a space after each comma and colon, and
+/// If the form has optional whitespace, [`Spaced`](Whitespace::Spaced) writes a space after each comma and colon, and
 /// [`Bounded`](Whitespace::Bounded) none.
 pub fn format_json(json: &str, whitespace: Whitespace) -> String {
     let mut out = String::with_capacity(json.len());
@@ -62,7 +62,7 @@ fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Begins a line in the form that has lines.
+/// Starts a line, in the form that has lines.
 fn break_line(out: &mut String, whitespace: Whitespace, depth: usize) {
     if let Whitespace::Indented { indent } = whitespace {
         out.push('\n');

@@ -1,4 +1,4 @@
-//! Generation, free or under a constraint.
+//! Generation, free or constrained.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use structgen_vocab::TokenId;
 
 use crate::{Model, Result};
 
-/// A prompt, the constraint of its outputs or none for free text, and how they are generated.
+/// A prompt, an optional constraint on its outputs, and how to generate them.
 ///
 /// ```no_run
 /// use structgen::decode::strategies::BeamOptions;
@@ -29,11 +29,11 @@ use crate::{Model, Result};
 pub type Request = structgen_decode::Request<Option<CompiledConstraint>>;
 
 impl Model {
-    /// Submits a request, which runs beside those of other threads. All that a model generates goes through this; the other methods
-    /// are conveniences.
+    /// Submits a request, which runs concurrently with those of other threads. Everything a model generates goes
+    /// through this; the other methods are conveniences.
     ///
     /// # Errors
-    /// [`Error::Generate`](crate::Error::Generate): what is wrong with the request, or a queue that is full.
+    /// [`Error::Generate`](crate::Error::Generate) if the request is invalid, or the queue is full.
     pub fn submit(&self, request: Request) -> Result<Run> {
         let engine = self.engine();
         Ok(match &request.constraint {
@@ -48,7 +48,8 @@ impl Model {
     /// Generates one output after a prompt; without a constraint, free text.
     ///
     /// # Errors
-    /// [`Error::Generate`](crate::Error::Generate). An output that was cut before it was complete is an error, too, with what there is.
+    /// [`Error::Generate`](crate::Error::Generate). An output that was cut before it was complete is an error too,
+    /// which contains the partial output.
     pub fn generate(
         &self,
         prompt: &[TokenId],
@@ -59,8 +60,8 @@ impl Model {
         Ok(self.submit(request)?.wait()?.single()?)
     }
 
-    /// Runs a request and reports what becomes of the parts of its first output as it comes: of its JSON values or captures, or its
-    /// text. [`EventStream`] says which. A callback that breaks cancels the request.
+    /// Runs a request and reports the parts of its first output as it is generated: its JSON values or captures, or its
+    /// text. [`EventStream`] defines which. A callback that breaks cancels the request.
     ///
     /// ```no_run
     /// use std::ops::ControlFlow;
@@ -83,7 +84,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// As [`submit`](Model::submit); [`Error::Events`](crate::Error::Events) when finding captures exceeds a limit.
+    /// As for [`submit`](Model::submit); [`Error::Events`](crate::Error::Events) if the search for captures exceeds a
+    /// limit.
     pub fn stream(
         &self,
         request: Request,

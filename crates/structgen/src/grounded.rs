@@ -7,10 +7,10 @@ use structgen_constraint::{Candidate, CandidateValue, CompileError, Input};
 use structgen_grammar::Decimal;
 use structgen_recognize::{Leaf, Options, allowed, recognize};
 
-/// A text that grounded values can come from, with the numbers, dates, times and addresses that it has in any of the
+/// Prepares a text as the source of grounded values, including the numbers, dates, times and addresses in any of the
 /// notations of [`structgen_recognize`].
 ///
-/// [`CompiledConstraint::bind`](structgen_constraint::CompiledConstraint::bind) takes it. An
+/// Pass it to [`CompiledConstraint::bind`](structgen_constraint::CompiledConstraint::bind). An
 /// [`Extractor`](crate::Extractor) binds each text by itself.
 ///
 /// ```
@@ -24,7 +24,7 @@ use structgen_recognize::{Leaf, Options, allowed, recognize};
 /// ```
 ///
 /// # Errors
-/// [`Error::Compile`](crate::Error::Compile) when the text is too long.
+/// [`Error::Compile`](crate::Error::Compile) if the text is too long.
 pub fn recognized_input(text: &str) -> crate::Result<Input> {
     Ok(input(text).map_err(CompileError::from)?)
 }
@@ -35,7 +35,7 @@ fn input(text: &str) -> Result<Input, LimitExceeded> {
     let mut numbers = HashSet::new();
     for leaf in [Leaf::Number, Leaf::Integer] {
         for number in allowed(&found, leaf) {
-            // Both lists have the whole numbers.
+            // Whole numbers are in both lists.
             if let Ok(value) = number.text.parse::<Decimal>()
                 && numbers.insert(number.text)
             {
@@ -46,7 +46,7 @@ fn input(text: &str) -> Result<Input, LimitExceeded> {
             }
         }
     }
-    // Those that are no format's are for strings with a pattern.
+    // Strings that belong to no format are for strings with a pattern.
     for leaf in Leaf::STRINGS {
         for string in allowed(&found, leaf) {
             candidates.extend(string.spans.into_iter().map(|span| Candidate {

@@ -1,4 +1,4 @@
-//! Constraints that are bound to a text.
+//! Constraints bound to a text.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use structgen_grammar::Expr;
 
 use crate::recognized_input;
 
-/// Whether values of a constraint are to come from an input.
+/// Returns whether any values of a constraint come from an input.
 pub(crate) fn is_grounded(constraint: &CompiledConstraint) -> bool {
     let grammar = constraint.program().grammar();
     { grammar.exprs().iter() }.any(|expr| matches!(expr, Expr::Grounded { .. }))
 }
 
-/// What a constraint leaves of a text's values.
+/// The values of a text that a constraint allows.
 pub(crate) struct Grounding {
     pub(crate) input: Arc<Input>,
     pub(crate) constraint: CompiledConstraint,
-    /// JSON Pointers into the schema: required values that the text does not have.
+    /// JSON Pointers into the schema: required values that the text does not contain.
     pub(crate) ungrounded: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Grounding {
     }
 }
 
-/// The values that had to come from the text and could not: JSON Pointers into the schema.
+/// Returns the values that should have come from the text but could not: JSON Pointers into the schema.
 pub(crate) fn ungrounded_pointers(bound: &BoundConstraint) -> Vec<String> {
     { bound.ungrounded.iter() }
         .map(|pointer| pointer.trim_start_matches('#').to_owned())

@@ -20,32 +20,33 @@
 //! # fn main() {}
 //! ```
 //!
-//! What comes out is valid against the schema, whatever the model: at each step only those tokens can be chosen after which some
-//! valid output still exists, and the number of tokens is bounded. With the embedded model, strings and numbers also come from the text,
-//! unless that is lifted (`Model::extraction_options`); `Extraction::fields` reports from where, and how sure the model was.
+//! Outputs are valid against the schema, whatever the model: each step allows only tokens after which some valid output
+//! still exists, and the number of tokens is bounded. With the embedded model, strings and numbers also come from the
+//! text, unless that is turned off (`Model::extraction_options`); `Extraction::fields` reports from where, and the
+//! model's confidence.
 //!
 //! # Which API do I want?
 //!
-//! | I have | and want | take |
+//! | I have | and want | use |
 //! |---|---|---|
 //! | a text and a Rust type | one value, with no setup | `extract` |
-//! | many texts and a Rust type | values, several at a time, with confidence or as they are written | `Extractor` |
-//! | a schema that is only known at run time | the same as `serde_json::Value` | `SchemaExtractor` |
-//! | a prompt, and a schema, pattern, grammar or nothing | text, events, beams, speculation, batches | `Model` and `Request` |
-//! | a few answers | how probable each is | `Model::choose` |
+//! | many texts and a Rust type | values, several in parallel, with confidence or streamed | `Extractor` |
+//! | a schema known only at run time | the same as `serde_json::Value` | `SchemaExtractor` |
+//! | a prompt, with or without a constraint | text, events, beams, speculation, batches | `Model` and `Request` |
+//! | a few answers | the probability of each | `Model::choose` |
 //! | tools for a chat model | calls that are always valid | [`Constraint::tools`] and `tools` |
-//! | a text that exists | whether and where it is not valid | [`Checker`] |
+//! | an existing text | whether and where it is invalid | [`Checker`] |
 //! | the same | why: pointers, rules, the nearest valid text, what may come next | [`explain::Explainer`] |
-//! | a loop of my own | token masks alone, without ONNX Runtime | [`constraint::Matcher`] and `default-features = false` |
-//! | a model of my own | the whole of decoding around it | `decode::LanguageModel` and `decode::Engine` |
+//! | my own loop | token masks alone, without ONNX Runtime | [`constraint::Matcher`] and `default-features = false` |
+//! | my own model | all of decoding around it | `decode::LanguageModel` and `decode::Engine` |
 //!
 //! # Features
 //!
-//! `embedded` (default): the extraction model's weights. `ort`: models on ONNX Runtime; implied by `embedded`. `tools` (default): formats of tool
-//! calls. `async`: `extract_async`, and runs as streams. Without any, there are schemas, grammars, masks and checks, and nothing is loaded at
-//! run time.
+//! `embedded` (default): the extraction model's weights. `ort`: models on ONNX Runtime; implied by `embedded`. `tools`
+//! (default): formats of tool calls. `async`: `extract_async`, and runs as streams. Without any features, the crate has
+//! schemas, grammars, masks and checks, and loads nothing at run time.
 //!
-//! The runtime library of `ort` is found, or installed by one call: `runtime::ensure`.
+//! One call finds or installs the runtime library of `ort`: `runtime::ensure`.
 
 #[cfg(feature = "ort")]
 mod alternatives;

@@ -1,4 +1,4 @@
-//! Where in an input the values of a document are.
+//! Locates the values of a document in an input.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 use structgen_constraint::Input;
 use structgen_grammar::json_pointer::escaped;
 
-/// A string or number of a document, and where in an input it is.
+/// A string or number of a document, and its positions in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LocatedValue {
     /// The JSON Pointer of the value.
     pub pointer: String,
-    /// The spans of the input, in bytes; none where the value is not in it.
+    /// The spans of the input, in bytes; empty if the input does not contain the value.
     pub bytes: Vec<Range<usize>>,
     /// The same spans in characters.
     pub characters: Vec<Range<usize>>,
@@ -20,7 +20,7 @@ pub struct LocatedValue {
 
 /// Finds each string and number of a document in the input, in the order of the document.
 ///
-/// A value is found wherever the input has it, and not only where a model may have read it.
+/// A value is found wherever it occurs in the input, not just where a model may have read it.
 ///
 /// ```
 /// use serde_json::json;
@@ -48,7 +48,7 @@ pub fn locate(document: &Value, input: &Input) -> Vec<LocatedValue> {
     located
 }
 
-/// Where the input has a string or number; other values have no place.
+/// Returns the spans of the input with a string or number; `None` for other values.
 pub(crate) fn spans(value: &Value, input: &Input) -> Option<Vec<Range<usize>>> {
     match value {
         Value::String(text) => Some(input.sources_of_string(text)),
@@ -60,7 +60,8 @@ pub(crate) fn spans(value: &Value, input: &Input) -> Option<Vec<Range<usize>>> {
     }
 }
 
-/// The values of a document that have no others in them, with their pointers, in order. Empty arrays and objects are among them.
+/// Calls `on_leaf` with the values of a document that contain no others, and their pointers, in order. These include
+/// empty arrays and objects.
 pub(crate) fn each_leaf<'v>(document: &'v Value, mut on_leaf: impl FnMut(String, &'v Value)) {
     let mut open = vec![(String::new(), document)];
     while let Some((pointer, value)) = open.pop() {

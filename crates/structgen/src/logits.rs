@@ -1,4 +1,4 @@
-//! What a model gives after a text, as it is.
+//! A model's own logits after a text.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use structgen_vocab::TokenId;
 use crate::{Model, Result};
 
 impl Model {
-    /// The logits after each of the last `positions` tokens of a text, a row each, the first position first: as the
-    /// model gives them, without sampler or constraint.
+    /// Returns the model's logits after each of the last `positions` tokens of a text, one row per position in order,
+    /// without samplers or a constraint.
     ///
-    /// A row has [`ModelInfo::logits_width`](structgen_decode::ModelInfo::logits_width) numbers. Where that is too
-    /// much to hold, [`Engine::run`](structgen_decode::Engine::run) takes a [`LogitsRequest`], which passes on a row
-    /// at a time.
+    /// A row has [`ModelInfo::logits_width`](structgen_decode::ModelInfo::logits_width) numbers. If all rows need too
+    /// much memory, run a [`LogitsRequest`] with [`Engine::run`](structgen_decode::Engine::run), which passes on one
+    /// row at a time.
     ///
     /// ```no_run
     /// use structgen::{Model, ModelOptions};
@@ -26,8 +26,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Generate`](crate::Error::Generate) without a token, with more tokens than the context has, and where
-    /// the model fails.
+    /// [`Error::Generate`](crate::Error::Generate) without a token, with more tokens than the context has, or if the
+    /// model fails.
     pub fn logits(&self, tokens: &[TokenId], positions: usize) -> Result<Vec<Vec<f32>>> {
         let rows = Arc::new(Mutex::new(Vec::new()));
         let found = Arc::clone(&rows);

@@ -1,4 +1,4 @@
-//! A model together with its tokenizer.
+//! A model with its tokenizer.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use crate::{Calibration, Constraint, Error, ModelOptions, Result};
 
 /// A model with its tokenizer: embedded, or from a folder.
 ///
-/// A model is a handle: clones share sessions, weights and caches, and any number of threads may use it at the same time. What they
-/// ask for runs side by side ([`Engine`]).
+/// A model is a handle: clones share sessions, weights and caches, and any number of threads may use it at the same
+/// time. Their requests run concurrently ([`Engine`]).
 ///
 /// ```no_run
 /// use structgen::{Constraint, GenerateOptions, Model, ModelOptions};
@@ -41,7 +41,7 @@ pub struct Model {
 struct Inner {
     engine: Engine,
     tokenizer: Arc<Tokenizer>,
-    /// The special tokens of the embedded model's prompt, where the tokenizer has them.
+    /// The special tokens of the embedded model's prompt, if the tokenizer has them.
     notation: Option<NotationTokens>,
     is_embedded: bool,
     calibration: Option<Calibration>,
@@ -54,7 +54,7 @@ struct Inner {
     notes: Vec<LoadNote>,
 }
 
-/// What a model is made of, before it is put on threads.
+/// The parts of a model, before it is moved to threads.
 struct Parts {
     source: ModelSource,
     tokenizer: Tokenizer,
@@ -65,7 +65,7 @@ struct Parts {
     chat: std::result::Result<ChatTemplate, ChatError>,
 }
 
-/// Where a model's reader comes from.
+/// The source of a model's reader.
 enum ReaderSource {
     None,
     #[cfg(feature = "embedded")]
@@ -74,15 +74,15 @@ enum ReaderSource {
 }
 
 impl Model {
-    /// The extraction model that is part of this library: small, and quick on one thread of a processor.
+    /// Opens the extraction model that is part of this library: small, and fast on a single CPU thread.
     ///
     /// # Errors
-    /// [`Error::Load`] when the runtime library is missing or cannot be used; the error says where it was looked for.
+    /// [`Error::Load`] if the runtime library is missing or unusable; the error lists where it was searched for.
     #[cfg(feature = "embedded")]
     pub fn embedded(options: &ModelOptions) -> Result<Self> {
         let runtime = Runtime::load(&options.search())?;
         let assets = &structgen_model::MAIN;
-        // So small a model is fastest on one thread.
+        // Such a small model is fastest on one thread.
         let source = embedded_source(assets, options.device_or(Device::cpu(1)))?;
         let first = source.open(runtime)?;
         let tokenizer = embedded_tokenizer(assets, first.info())?;
@@ -98,14 +98,14 @@ impl Model {
         Self::new(runtime, first, parts, options)
     }
 
-    /// A model folder as optimum or onnxruntime-genai writes it, with a `tokenizer.json` or the files that transformers
-    /// reads in its place ([`tokenizer_file`](structgen_vocab::tokenizer_file)).
+    /// Opens a model folder as written by optimum or onnxruntime-genai, with a `tokenizer.json` or the files that
+    /// transformers reads instead ([`tokenizer_file`](structgen_vocab::tokenizer_file)).
     ///
     /// # Errors
-    /// [`Error::Load`] and [`Error::TokenizerFile`]: what is missing or not understood, by name.
+    /// [`Error::Load`] and [`Error::TokenizerFile`], which name what is missing or not supported.
     pub fn open(folder: impl AsRef<Path>, options: &ModelOptions) -> Result<Self> {
         let folder = folder.as_ref();
-        // What is wrong with the folder is reported before the runtime library is asked for.
+        // Report errors in the folder before those of the runtime library.
         let source = ModelSource::folder(folder, &options.load_options())?;
         let runtime = Runtime::load(&options.search())?;
         let first = source.open(runtime)?;
@@ -172,14 +172,14 @@ impl Model {
         })
     }
 
-    /// The tokens of a prompt that is trusted: names of special tokens in it are those tokens, and what the tokenizer puts
-    /// before a text is put before it.
+    /// Encodes a prompt that is trusted: names of special tokens in it are encoded as those tokens, and the tokenizer's
+    /// start tokens are prepended.
     ///
     /// # Errors
-    /// [`Error::Tokenizer`] when the tokenizer lacks a character.
+    /// [`Error::Tokenizer`] if the tokenizer lacks a character.
     pub fn encode_prompt(&self, text: &str) -> Result<Vec<TokenId>> {
         let mut tokens = self.tokenizer().encode_prompt(text, true)?;
-        // Some tokenizers end every text, and a prompt is to be continued.
+        // Some tokenizers append an end token, but a prompt is to be continued.
         while { tokens.last() }.is_some_and(|token| self.eos().contains(token)) {
             tokens.pop();
         }
@@ -189,78 +189,78 @@ impl Model {
     /// Compiles a constraint for this model's vocabulary.
     ///
     /// # Errors
-    /// As [`Constraint::compile`].
+    /// As for [`Constraint::compile`].
     pub fn compile(&self, constraint: &Constraint) -> Result<CompiledConstraint> {
         constraint.compile(&self.inner.tables, self.eos())
     }
 
-    /// The tokenizer.
+    /// Returns the tokenizer.
     #[must_use]
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.inner.tokenizer
     }
 
-    /// The vocabulary's tables, which constraints are compiled with.
+    /// Returns the vocabulary's tables, with which constraints are compiled.
     #[must_use]
     pub fn tables(&self) -> &Arc<VocabularyTables> {
         &self.inner.tables
     }
 
-    /// The ids that end an output.
+    /// Returns the ids that end an output.
     #[must_use]
     pub fn eos(&self) -> &[TokenId] {
         &self.info().eos
     }
 
-    /// What decoding knows of the model.
+    /// Returns the properties of the model.
     #[must_use]
     pub fn info(&self) -> &ModelInfo {
         self.inner.engine.info()
     }
 
-    /// The names and types of the graph's inputs, in its order.
+    /// Returns the names and types of the graph's inputs, in order.
     #[must_use]
     pub fn inputs(&self) -> &[(String, String)] {
         &self.inner.inputs
     }
 
-    /// The names and types of the graph's outputs, in its order.
+    /// Returns the names and types of the graph's outputs, in order.
     #[must_use]
     pub fn outputs(&self) -> &[(String, String)] {
         &self.inner.outputs
     }
 
-    /// What is to be known of how the model runs: what its graph cannot do, and where graph and configuration differ.
+    /// Returns notes on how the model runs: what its graph cannot do, and where graph and configuration differ.
     #[must_use]
     pub fn notes(&self) -> &[LoadNote] {
         &self.inner.notes
     }
 
-    /// The number of sessions that run side by side.
+    /// Returns the number of parallel sessions.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.inner.workers
     }
 
-    /// The engine that runs the model, for requests under constraints of one's own.
+    /// Returns the engine that runs the model, for requests under one's own constraints.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.inner.engine
     }
 
-    /// Whether it is the model that is part of this library.
+    /// Returns whether it is the model that is part of this library.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.inner.is_embedded
     }
 
-    /// How often its fields are right, by their probabilities; none where that was not measured.
+    /// Returns the calibration of its fields' probabilities, if it was measured.
     #[must_use]
     pub fn calibration(&self) -> Option<Calibration> {
         self.inner.calibration
     }
 
-    /// How sure one can be of a field with such a score.
+    /// Returns the confidence in a field with this score.
     pub(crate) fn confidence(&self, score: &SpanScore) -> f64 {
         match self.calibration() {
             Some(calibration) => calibration.confidence(score),
@@ -268,7 +268,7 @@ impl Model {
         }
     }
 
-    /// What says where in a text the values of a schema are, where the model has it.
+    /// Returns the reader, which locates the values of a schema in a text, if the model has one.
     pub(crate) fn reader(&self) -> Option<&Arc<Reader>> {
         self.inner.reader.as_ref()
     }
@@ -281,7 +281,7 @@ impl Model {
         &self.inner.chat
     }
 
-    /// The tokens that the model's context leaves after a prompt, at most `most`.
+    /// Returns how many tokens the model's context leaves after a prompt, at most `most`.
     #[must_use]
     pub fn room_after(&self, prompt: &[TokenId], most: usize) -> usize {
         // At least one, so that a prompt that is too long is reported as such.
@@ -301,7 +301,7 @@ impl fmt::Debug for Model {
     }
 }
 
-/// A scheduler of one session, with the draft model and the heads that the options name.
+/// Creates a scheduler of one session, with the draft model and the heads that the options name.
 fn scheduler(
     runtime: &'static Runtime,
     model: OrtModel,
@@ -331,7 +331,7 @@ impl ReaderSource {
         }
     }
 
-    /// A session for each worker; none where there is no reader.
+    /// Opens a session per worker; returns none if there is no reader.
     fn open(
         &self,
         runtime: &'static Runtime,

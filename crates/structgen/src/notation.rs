@@ -1,28 +1,29 @@
 //! The compact notation of schemas in the embedded model's prompt.
 //!
-//! It shows the model what is wanted in a fifth of a schema's length. It is a rendering only: the constraint comes from the
-//! schema itself, and what the notation leaves out (long patterns, `not`, dependencies) holds all the same. The reference is
-//! `training/notation.py`; both render `tests/data/notation.jsonl` alike.
+//! It tells the model what is wanted in a fifth of a schema's length. It is only a rendering: the constraint comes from
+//! the schema itself, and what the notation omits (long patterns, `not`, dependencies) is still enforced. The reference
+//! is `training/notation.py`; both render `tests/data/notation.jsonl` identically.
 
 use serde_json::{Map, Value};
 
-/// The version of the prompt that this crate writes; a model names the one it was trained on in its `tokenizer_config.json`.
+/// The version of the prompt that this crate writes; a model's `tokenizer_config.json` names the version it was trained
+/// on.
 #[cfg(feature = "ort")]
 pub(crate) const PROMPT_VERSION: u64 = 2;
 
 /// Schemas nested deeper than this are rendered as `any`.
 const MAX_DEPTH: usize = 64;
 
-/// A rendering that has become longer than this goes on with `any` only; no model of this kind could read it.
+/// A rendering longer than this continues with `any` only; no model of this kind could read it.
 const MAX_BYTES: usize = 1 << 16;
 
-/// A longer pattern is left out.
+/// Longer patterns are omitted.
 const MAX_PATTERN_CHARS: usize = 60;
 
-/// A longer description is cut.
+/// Longer descriptions are cut.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 
-/// How many references lead to a description at most.
+/// Maximum number of references to follow to a description.
 const MAX_REFERENCES: usize = 8;
 
 /// Renders a JSON Schema as the embedded model was trained to read it.
@@ -66,7 +67,7 @@ pub fn compact_notation(schema: &Value) -> String {
 
 pub(crate) struct Renderer<'s> {
     root: &'s Value,
-    /// The references that lead to where the renderer stands: one of them again is a recursion.
+    /// The references being rendered: another occurrence of one is a recursion.
     references: Vec<&'s str>,
     depth: usize,
     /// Bytes of finished members, which references can multiply.
@@ -87,7 +88,7 @@ impl<'s> Renderer<'s> {
         self.members(schema).join("|")
     }
 
-    /// The members of the union: without repetition, `null` last, and only `any` if one is `any`.
+    /// Returns the members of the union: without duplicates, `null` last, and only `any` if one is `any`.
     fn members(&mut self, schema: &'s Value) -> Vec<String> {
         if self.depth >= MAX_DEPTH || self.written > MAX_BYTES {
             return any();
@@ -147,7 +148,7 @@ impl<'s> Renderer<'s> {
         }
     }
 
-    /// The member of one type.
+    /// Returns the member of one type.
     pub(crate) fn one(&mut self, kind: &str, schema: &'s Map<String, Value>) -> String {
         match kind {
             "boolean" | "null" => kind.to_owned(),
@@ -195,7 +196,7 @@ impl<'s> Renderer<'s> {
         format!("{{{}}}", parts.join(","))
     }
 
-    /// A schema with its description, or that of the schema to which it refers.
+    /// Renders a schema with its description, or that of the schema it refers to.
     fn described(&mut self, schema: &'s Value) -> String {
         let mut rendered = self.render(schema);
         if let Some(said) = self.description(schema) {
@@ -204,12 +205,12 @@ impl<'s> Renderer<'s> {
         rendered
     }
 
-    /// The description on one line.
+    /// Returns the description on one line.
     pub(crate) fn description(&self, mut schema: &'s Value) -> Option<String> {
         for _ in 0..MAX_REFERENCES {
             let description = schema.get("description").and_then(Value::as_str);
             let line = description.unwrap_or("").split_whitespace();
-            // A word more than fit is enough to cut.
+            // One word more than fits is enough to cut.
             let line: Vec<&str> = line.take(MAX_DESCRIPTION_CHARS + 1).collect();
             if !line.is_empty() {
                 return Some(line.join(" "));
@@ -221,13 +222,13 @@ impl<'s> Renderer<'s> {
     }
 }
 
-/// A description, cut, as it follows a type.
+/// Formats a description, cut, as it follows a type.
 pub(crate) fn in_brackets(said: &str) -> String {
     let cut: String = said.chars().take(MAX_DESCRIPTION_CHARS).collect();
     format!(" ({})", cut.trim_end())
 }
 
-/// The format of a string, its pattern, or its lengths.
+/// Renders the format of a string, its pattern, or its lengths.
 fn string(schema: &Map<String, Value>) -> String {
     let of = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
     if let Some(format) = of("format").filter(|format| is_name(format)) {
@@ -241,7 +242,8 @@ fn string(schema: &Map<String, Value>) -> String {
     }
 }
 
-/// Whether a format may stand in the place of a type: up to 24 small letters, digits and hyphens after a letter.
+/// Returns whether a format may take the place of a type: up to 24 lowercase letters, digits and hyphens, starting with
+/// a letter.
 fn is_name(format: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     format.len() <= 24
@@ -249,7 +251,7 @@ fn is_name(format: &str) -> bool {
         && format.bytes().all(plain)
 }
 
-/// ` low..high` of a number; `<` is on the side of a bound that is excluded.
+/// Renders ` low..high` of a number, with `<` beside an exclusive bound.
 fn bounds(schema: &Map<String, Value>) -> String {
     let of = |keyword: &str| schema.get(keyword).and_then(written);
     let low = of("minimum").or_else(|| Some(of("exclusiveMinimum")? + "<"));
@@ -260,7 +262,7 @@ fn bounds(schema: &Map<String, Value>) -> String {
     format!(" {}..{}", low.unwrap_or_default(), high.unwrap_or_default())
 }
 
-/// ` low..high` of a length or count, and nothing where it is any.
+/// Renders ` low..high` of a length or count, or nothing if it has no bounds.
 fn between(schema: &Map<String, Value>, low: &str, high: &str) -> String {
     let low = schema.get(low).and_then(written).unwrap_or_default();
     match schema.get(high).and_then(written) {
@@ -270,7 +272,7 @@ fn between(schema: &Map<String, Value>, low: &str, high: &str) -> String {
     }
 }
 
-/// A number as JSON, a whole one without a fraction.
+/// Renders a number as JSON; whole numbers have no fraction.
 fn written(value: &Value) -> Option<String> {
     let Value::Number(number) = value else {
         return None;
@@ -290,7 +292,7 @@ fn any() -> Vec<String> {
     vec!["any".to_owned()]
 }
 
-/// The branches of `anyOf`, or of `oneOf` where there are none.
+/// Returns the branches of `anyOf`, or else of `oneOf`.
 fn branches(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
     let of = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
     of("anyOf")
@@ -298,7 +300,7 @@ fn branches(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
         .or_else(|| of("oneOf"))
 }
 
-/// The names of the types.
+/// Returns the names of the types.
 pub(crate) fn kinds(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],

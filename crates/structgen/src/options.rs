@@ -9,7 +9,7 @@ use structgen_decode::SchedulerLimits;
 use structgen_ort::{Device, LoadOptions, Search};
 use structgen_vocab::Vocabulary;
 
-/// How a model is loaded. Made by [`ModelOptions::new`] and the methods that each set one thing.
+/// How to load a model. Start with [`ModelOptions::new`]; each method sets one option.
 ///
 /// ```
 /// use structgen::{Device, ModelOptions};
@@ -31,7 +31,7 @@ pub struct ModelOptions {
     no_reader: bool,
 }
 
-/// Which model drafts for another one, with the same tokens.
+/// Which model drafts for another one with the same tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DraftSource {
@@ -49,18 +49,18 @@ pub enum HeadsSource {
     /// The two heads of the embedded model.
     #[cfg(feature = "embedded")]
     Embedded,
-    /// Heads of a file, trained on the hidden states of the model that they draft for.
+    /// Heads from a file, trained on the hidden states of the model that they draft for.
     File(PathBuf),
 }
 
 impl ModelOptions {
-    /// The defaults: the processor, the plain model file, and the runtime library that is found.
+    /// Returns the defaults: the CPU, the plain model file, and the runtime library that is found.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets where the model runs. A device that cannot be had is an error, never replaced by another.
+    /// Sets the device. A device that is not available is an error: there is no fallback.
     #[must_use]
     pub fn with_device(mut self, device: Device) -> Self {
         self.device = Some(device);
@@ -74,50 +74,53 @@ impl ModelOptions {
         self
     }
 
-    /// Sets the ONNX Runtime library's file, instead of looking for one.
+    /// Sets the path to the ONNX Runtime library, instead of searching for one.
     #[must_use]
     pub fn with_runtime(mut self, library: impl Into<PathBuf>) -> Self {
         self.runtime = Some(library.into());
         self
     }
 
-    /// Sets a folder in which the tables of the model's vocabulary are kept, so that the next program need not compute them. It is made
-    /// where it is missing; one that cannot be written is no error. Without it they are computed each time.
+    /// Sets a folder to cache the tables of the model's vocabulary in, so that the next program need not compute them.
+    /// The folder is created if it is missing; one that cannot be written is not an error. Without it, the tables are
+    /// computed each time.
     #[must_use]
     pub fn with_tables_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.tables = Some(folder.into());
         self
     }
 
-    /// Keeps what was run, at most `max_bytes` of keys and values, so that a prompt that begins like an earlier one is run from where
-    /// they differ: the schema before each text of an extraction, a system message, or a conversation that goes on. The texts
-    /// used least recently are evicted first. Outputs may differ where logits are within rounding of each other. Without it, nothing is kept.
+    /// Caches at most `max_bytes` of keys and values, so that a prompt with the same prefix as an earlier one is run
+    /// only from where they differ: after the schema that precedes each text of an extraction, a system message, or a
+    /// conversation that is continued. The least recently used texts are evicted first. Outputs may differ where logits
+    /// are within rounding of each other. By default, nothing is cached.
     ///
-    /// A token takes [`cache_bytes_per_token`](structgen_decode::ModelInfo::cache_bytes_per_token). Each worker keeps its own.
+    /// A token takes [`cache_bytes_per_token`](structgen_decode::ModelInfo::cache_bytes_per_token). Each worker has its
+    /// own cache.
     #[must_use]
     pub fn with_prefix_cache(mut self, max_bytes: usize) -> Self {
         self.limits.prefix_bytes = max_bytes;
         self
     }
 
-    /// Runs `workers` sessions of the model side by side, each with a copy of the weights and on one thread unless a
-    /// [device](ModelOptions::with_device) is set. That is how small models use several cores; larger ones gain more by
-    /// what one session runs together. One by default.
+    /// Runs `workers` sessions of the model in parallel, each with a copy of the weights, and on one thread unless a
+    /// [device](ModelOptions::with_device) is set. This is how small models use several cores; larger ones gain more
+    /// from the batching in a single session. One by default.
     #[must_use]
     pub fn with_workers(mut self, workers: NonZeroUsize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Sets how much each worker does at once, and how much memory its caches may take.
+    /// Sets how much each worker does at once, and how much memory its caches may use.
     #[must_use]
     pub fn with_limits(mut self, limits: SchedulerLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Loads a second model, which drafts for [speculation](structgen_decode::strategies::Speculation) and is the amateur of
-    /// [contrastive decoding](structgen_decode::strategies::ContrastiveDecoding).
+    /// Loads a second model, which drafts for [speculation](structgen_decode::strategies::Speculation) and is the
+    /// amateur of [contrastive decoding](structgen_decode::strategies::ContrastiveDecoding).
     #[must_use]
     pub fn with_draft(mut self, draft: DraftSource) -> Self {
         self.draft = Some(draft);
@@ -131,9 +134,9 @@ impl ModelOptions {
         self
     }
 
-    /// Runs every token of every text by itself. That is slow, and for models whose graph
-    /// [quantises activations](structgen_ort::LoadNote::DynamicQuantization) while it runs: without it, what such a model
-    /// writes may depend on what runs beside it.
+    /// Runs every token of every text on its own. This is slow, and meant for models whose graph [quantises
+    /// activations](structgen_ort::LoadNote::DynamicQuantization) dynamically: without it, the output of such a model
+    /// may depend on what else is in the batch.
     #[must_use]
     pub fn with_single_tokens(mut self) -> Self {
         self.single_tokens = true;
@@ -148,7 +151,7 @@ impl ModelOptions {
         self.limits
     }
 
-    /// Leaves out the model's reader, which a folder has as `reader.onnx`: extraction is then the decoder's alone.
+    /// Ignores the model's reader (`reader.onnx` in a folder): extraction then uses the decoder alone.
     #[must_use]
     pub fn without_reader(mut self) -> Self {
         self.no_reader = true;
@@ -167,7 +170,7 @@ impl ModelOptions {
         self.heads.as_ref()
     }
 
-    /// Where the runtime library is looked for.
+    /// Returns where to search for the runtime library.
     #[must_use]
     pub fn search(&self) -> Search {
         let wants_cuda = matches!(self.device, Some(Device::Cuda { .. }));
@@ -186,7 +189,7 @@ impl ModelOptions {
     }
 
     pub(crate) fn load_options(&self) -> LoadOptions {
-        // Sessions side by side use a core each.
+        // Parallel sessions use a core each.
         let default = match self.workers_or_one() > NonZeroUsize::MIN {
             true => Device::cpu(1),
             false => Device::default(),

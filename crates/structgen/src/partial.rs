@@ -1,4 +1,4 @@
-//! A value while it is written.
+//! Partial values, while a value is generated.
 
 use std::fmt;
 
@@ -10,11 +10,12 @@ use structgen_grammar::json_pointer::unescaped;
 use crate::extracting::Extracting;
 use crate::{Extraction, Result};
 
-/// What there is of a value while it is written: [`Extractor::extract_stream`](crate::Extractor::extract_stream).
+/// An extraction that yields partial values while it runs:
+/// [`Extractor::extract_stream`](crate::Extractor::extract_stream).
 ///
-/// As an iterator it yields the value so far each time that it has changed: objects and arrays with the members that have begun,
-/// strings as far as they are written, numbers and literals once they are complete. The last one is the whole value. Dropping it cancels
-/// the extraction.
+/// The iterator yields the value so far whenever it has changed: objects and arrays with the members that have started,
+/// strings up to where they are written, numbers and literals once they are complete. The last item is the whole value.
+/// Dropping the stream cancels the extraction.
 ///
 /// ```no_run
 /// # use schemars::JsonSchema;
@@ -47,7 +48,7 @@ impl<T: DeserializeOwned> ExtractionStream<T> {
     /// Waits for the whole value.
     ///
     /// # Errors
-    /// As [`Extractor::extract`](crate::Extractor::extract).
+    /// As for [`Extractor::extract`](crate::Extractor::extract).
     pub fn finish(self) -> Result<Extraction<T>> {
         self.pending.wait()
     }
@@ -57,7 +58,7 @@ impl<T> Iterator for ExtractionStream<T> {
     type Item = Result<Value>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Of several outputs, the first is the one that is extracted.
+        // If there are several outputs, the first one is extracted.
         let run = self.pending.run().into_iter().flatten();
         for event in run.filter(|event| event.output == 0) {
             match self.value.push(&event.text) {
@@ -66,7 +67,7 @@ impl<T> Iterator for ExtractionStream<T> {
                 Err(error) => return Some(Err(error.into())),
             }
         }
-        // Only at the end is it known that a number at the root is complete.
+        // A number at the root is known to be complete only at the end.
         self.value.finish().then(|| Ok(self.value.root.clone()))
     }
 }
@@ -84,7 +85,7 @@ impl<T> fmt::Debug for ExtractionStream<T> {
 struct PartialValue {
     events: EventStream,
     root: Value,
-    /// The text of the number or literal that is being written.
+    /// The text of the current number or literal.
     scalar: String,
     has_changed: bool,
     has_ended: bool,
@@ -103,12 +104,12 @@ impl Default for PartialValue {
 }
 
 impl PartialValue {
-    /// Takes the next piece of the text; whether the value has changed.
+    /// Reads the next piece of the text; returns whether the value has changed.
     fn push(&mut self, text: &str) -> Result<bool, EventError> {
         self.with_events(|events, on_event| events.push(text, &[], on_event))
     }
 
-    /// Ends the text; whether the value has changed. Why a text that was cut is not complete, the extraction itself reports.
+    /// Ends the text; returns whether the value has changed. If the text was cut, the extraction itself reports why.
     fn finish(&mut self) -> bool {
         if std::mem::replace(&mut self.has_ended, true) {
             return false;
@@ -168,7 +169,7 @@ impl PartialValue {
         }
     }
 
-    /// Puts a value where nothing was.
+    /// Inserts a value where there was none.
     fn insert(&mut self, pointer: &str, value: Value) {
         self.has_changed = true;
         let Some((parent, key)) = pointer.rsplit_once('/') else {
@@ -189,10 +190,10 @@ impl PartialValue {
 mod tests {
     use super::*;
 
-    /// A text with all that JSON has, which may be cut anywhere.
+    /// A text with every element of JSON, which may be cut anywhere.
     const DOCUMENT: &str = r#"{"a/b~c": "q\"\\\u00e9\ud83d\ude00\n", "": [[], [-1.5e3, [null, true]], {"deep": {"x": "ü"}}], "n": 0}"#;
 
-    /// Whether a value only gains by becoming another one.
+    /// Returns whether a value is only extended by becoming another one.
     fn grows(before: &Value, after: &Value) -> bool {
         match (before, after) {
             (Value::String(before), Value::String(after)) => after.starts_with(before),

@@ -25,8 +25,8 @@ const INSTRUCTION: &str = "Extract from the text what the JSON Schema asks for. 
      schema and with nothing else. Use only what the text says.";
 
 impl NotationTokens {
-    /// The tokens, if the vocabulary has all of them: then the model was trained like the embedded one, on the version of the
-    /// prompt that its `tokenizer_config.json` names.
+    /// Returns the tokens if the vocabulary has all of them: then the model was trained like the embedded one, on the
+    /// version of the prompt that its `tokenizer_config.json` names.
     pub(crate) fn of(vocabulary: &Vocabulary, tokenizer_config: &str) -> Result<Option<Self>> {
         let names = ["<schema>", "<text>", "<json>"];
         let [Some(schema), Some(text), Some(json)] =
@@ -45,18 +45,18 @@ impl NotationTokens {
     }
 }
 
-/// The text of a model folder's `tokenizer_config.json`.
+/// Reads a model folder's `tokenizer_config.json`.
 pub(crate) fn tokenizer_config(folder: &Path) -> Result<String> {
     Ok(read(&folder.join("tokenizer_config.json"))?.unwrap_or_else(|| "{}".to_owned()))
 }
 
-/// The text of a file of a model folder, none if there is no such file.
+/// Reads a file of a model folder; returns `None` if there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     Ok(read_config(path)?)
 }
 
 impl NotationTokens {
-    /// The tokens of a reader's questions. The end of a text stands for no value.
+    /// Returns the tokens of a reader's questions. The end of a text stands for no value.
     pub(crate) fn marks(self, end: Option<TokenId>) -> Option<Marks> {
         Some(Marks {
             field: self.schema,
@@ -68,15 +68,15 @@ impl NotationTokens {
 }
 
 impl Model {
-    /// The options with which an extractor compiles a schema for this model: the given ones, and where they leave it open,
-    /// what suits the model.
+    /// Returns the options with which an extractor compiles a schema for this model: the given ones, completed by what
+    /// suits the model.
     ///
-    /// - A model with the prompt of the embedded one writes no whitespace, whatever the options want: it was trained to, and
-    ///   every choice less is a run of the model less. What is wanted is
-    ///   [written afterwards](crate::SchemaExtractor::with_whitespace).
-    /// - What the embedded model itself writes comes from the text ([`Source::Input`]), unless the options set a source or
-    ///   the schema names one at its root. A node below the root that names a source keeps it in any case.
-    /// - Other models are free to write what they like.
+    /// - A model with the prompt of the embedded one generates no whitespace, whatever the options: it was trained to,
+    ///   and every choice it need not make saves a run of the model. The requested whitespace is [added
+    ///   afterwards](crate::SchemaExtractor::with_whitespace).
+    /// - The embedded model's values come from the text ([`Source::Input`]), unless the options set a source or the
+    ///   schema names one at its root. A node below the root that names a source always keeps it.
+    /// - Other models may generate any values.
     #[must_use]
     pub fn extraction_options(&self, schema: &Value, options: &SchemaOptions) -> SchemaOptions {
         let mut options = options.clone();
@@ -90,13 +90,13 @@ impl Model {
         }
     }
 
-    /// The prompt that asks for an extraction: in the embedded model's notation, through the model's chat template, or as
-    /// plain text where the model has neither.
+    /// Returns the prompt for an extraction: in the embedded model's notation, through the model's chat template, or as
+    /// plain text if the model has neither.
     ///
-    /// Schema and text are not trusted: names of special tokens in them stay text.
+    /// Schema and text are not trusted: names of special tokens in them are encoded as text.
     ///
     /// # Errors
-    /// [`Error::Tokenizer`] when the tokenizer lacks a character, [`Error::Chat`] when the template fails.
+    /// [`Error::Tokenizer`] if the tokenizer lacks a character, [`Error::Chat`] if the template fails.
     pub fn extraction_prompt(&self, schema: &Value, text: &str) -> Result<Vec<TokenId>> {
         if let Some(special) = self.notation() {
             let mut tokens = vec![special.schema];
@@ -110,7 +110,7 @@ impl Model {
         match self.chat() {
             Ok(_) => self.encode_whole(&[ChatMessage::user(request)]),
             Err(ChatError::NoTemplate) => {
-                // What the tokenizer puts before a text, such as its start token.
+                // The tokenizer's start tokens.
                 let mut tokens = self.encode_prompt("")?;
                 tokens.extend(self.tokenizer().encode(&format!("{request}\n\nJSON:\n"))?);
                 Ok(tokens)
@@ -119,7 +119,7 @@ impl Model {
         }
     }
 
-    /// How [`extraction_prompt`](Model::extraction_prompt) asks, in words.
+    /// Describes in words how [`extraction_prompt`](Model::extraction_prompt) asks.
     #[must_use]
     pub fn prompt_style(&self) -> &'static str {
         match (self.notation(), self.chat()) {

@@ -8,8 +8,8 @@ pub use structgen_ort::{
     uninstall,
 };
 
-/// Finds the runtime library, or installs it into the cache folder through pip, pinned and checked by its hash; before it
-/// fetches anything it reports so in a line. [`Model`](crate::Model)s find it there from then on.
+/// Finds the runtime library, or installs it into the cache folder through pip, with a pinned version and a checked
+/// hash; before it downloads anything, it reports so in a line. From then on, [`Model`](crate::Model)s find it there.
 ///
 /// ```no_run
 /// structgen::runtime::ensure(|line| eprint!("{line}"))?;
@@ -18,7 +18,7 @@ pub use structgen_ort::{
 /// ```
 ///
 /// # Errors
-/// [`Error::Load`](crate::Error::Load): what is missing, and what to do.
+/// [`Error::Load`](crate::Error::Load), which names what is missing and what to do.
 pub fn ensure(report: impl FnOnce(&str)) -> Result<()> {
     structgen_ort::ensure_runtime(report)?;
     Ok(())

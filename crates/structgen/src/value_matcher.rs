@@ -1,4 +1,4 @@
-//! A constraint on one value of a document.
+//! A constraint on a single value of a document.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use structgen_constraint::{Mask, Matcher};
 use structgen_decode::{Constraint, constraint::ConstraintError};
 use structgen_vocab::TokenId;
 
-/// The constraint of a document from where a value of it begins up to where the value has ended.
+/// The constraint of a document from the start of one of its values to the end of that value.
 ///
-/// What may come is what the document's constraint allows there; a token that ends the value may have some of what
-/// comes after it.
+/// It allows what the document's constraint allows there; a token that ends the value may contain some of what comes
+/// after it.
 #[derive(Clone)]
 pub(crate) struct ValueMatcher {
     matcher: Matcher,
-    /// What was read before each token that was accepted, and after the last.
+    /// The reader's state before each accepted token, and after the last.
     readers: Vec<ValueReader>,
 }
 
 impl ValueMatcher {
-    /// The matcher stands `before` bytes before the value.
+    /// Creates it from a matcher that is `before` bytes before the value.
     pub(crate) fn new(matcher: Matcher, before: usize) -> Self {
         Self {
             matcher,
@@ -96,12 +96,12 @@ impl Constraint for ValueMatcher {
 /// Finds the end of a JSON value in text that is known to be JSON.
 #[derive(Clone, Copy, Debug)]
 struct ValueReader {
-    /// Bytes before the value, still to come.
+    /// Bytes still to come before the value.
     before: usize,
-    /// Open brackets and braces.
+    /// The number of open brackets and braces.
     depth: usize,
     state: State,
-    /// Bytes read, those before the value included.
+    /// Bytes read, including those before the value.
     read: usize,
     /// Where the value ended.
     end: Option<usize>,
@@ -109,12 +109,12 @@ struct ValueReader {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// Between tokens of JSON.
+    /// Between JSON tokens.
     Between,
     String,
     /// After a backslash.
     Escape,
-    /// A number or literal that is the value.
+    /// In a number or literal that is the value.
     Scalar,
 }
 
@@ -161,7 +161,7 @@ impl ValueReader {
         }
     }
 
-    /// A string or container ends with the byte that is being read.
+    /// Ends a string or container with the current byte.
     fn close(&mut self, depth: usize) {
         self.depth = self.depth.saturating_sub(depth);
         if self.depth == 0 {
@@ -170,8 +170,7 @@ impl ValueReader {
     }
 }
 
-/// The value that a text begins with, `before` bytes after its start; up to the end of the text, where nothing ends it
-/// earlier.
+/// Returns the value `before` bytes after the start of a text, up to the end of the text if nothing ends it earlier.
 pub(crate) fn first_value(text: &str, before: usize) -> Option<&str> {
     let mut reader = ValueReader::new(before);
     reader.read(text.as_bytes());

@@ -1,4 +1,4 @@
-//! A request for one value of a document.
+//! A request for a single value of a document.
 
 use structgen_constraint::CompiledConstraint;
 use structgen_decode::Request;
@@ -7,19 +7,19 @@ use structgen_vocab::TokenId;
 use crate::Result;
 use crate::value_matcher::{ValueMatcher, first_value};
 
-/// A request for one value of a document, after what was written before it.
+/// A request for a single value of a document, given what was generated before it.
 pub(crate) struct ValueRequest {
     pub(crate) request: Request<ValueMatcher>,
-    /// In how many tokens the document can be completed from there.
+    /// A number of tokens that suffices to complete the document from there.
     pub(crate) completion_cost: usize,
 }
 
 impl ValueRequest {
-    /// `written` is what the document has before the value, and `before` the rest of that as text: the output begins with
-    /// it.
+    /// Creates a request. `written` is the part of the document before the value, and `before` the rest of that as
+    /// text, with which the output starts.
     ///
     /// # Errors
-    /// [`Error::Matcher`](crate::Error::Matcher) when the constraint does not allow what was written.
+    /// [`Error::Matcher`](crate::Error::Matcher) if the constraint does not allow what was written.
     pub(crate) fn new(
         prompt: &[TokenId],
         constraint: &CompiledConstraint,
@@ -39,8 +39,8 @@ impl ValueRequest {
     }
 }
 
-/// The value, as it is written, that an output of such a request begins with after `before`. None where the output goes
-/// another way, such as to another key.
+/// Returns the text of the value with which the output of such a request starts, after `before`, or `None` if the
+/// output does something else, such as to write another key.
 pub(crate) fn value_after<'t>(before: &str, text: &'t str) -> Option<&'t str> {
     let is_continued = text.starts_with(before);
     first_value(text, before.len()).filter(|_| is_continued)

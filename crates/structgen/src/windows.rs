@@ -1,34 +1,35 @@
-//! Texts that are longer than the model's context.
+//! Texts that exceed the model's context.
 
 use std::ops::Range;
 
 use crate::Result;
 
-/// What becomes of a text that does not fit into the model's context.
+/// How to handle a text that exceeds the model's context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LongText {
-    /// It is read in windows that overlap by an eighth, and the answers become one
-    /// ([`Confidence::merge`](structgen_decode::Confidence::merge)): objects with the members of all, arrays with the items
-    /// of all, and of other values the most probable one.
+    /// Read it in windows that overlap by an eighth, and merge the answers
+    /// ([`Confidence::merge`](structgen_decode::Confidence::merge)): objects get the members of all, arrays the items
+    /// of all, and of other values the most probable one is taken.
     #[default]
     Windows,
-    /// It is an error, where the prompt and the shortest answer do not fit into the context. A text that would be read in windows only to
-    /// leave an eighth of the context to the answer is read at once.
+    /// Fail if the prompt and the shortest answer exceed the context. A text that would be read in windows only to
+    /// leave an eighth of the context for the answer is read at once.
     Refuse,
 }
 
 /// The share of a window that the next one repeats.
 const OVERLAP: usize = 8;
-/// A line longer than this is cut after the next sentence or word.
+/// A longer line is cut after the next sentence or word.
 const LONG_LINE: usize = 160;
-/// A word longer than this is cut.
+/// A longer word is cut.
 const LONG_WORD: usize = 400;
 
-/// The overlapping windows in which a text is read, each of at most `room` tokens as far as single lines and sentences tell.
+/// Returns the overlapping windows in which to read a text, each of at most `room` tokens, as estimated from single
+/// lines and sentences.
 ///
-/// Windows begin and end at line breaks, else after sentences, else after words. Every byte is in one, and a text that
-/// is not empty has one at least. `count` is the number of tokens of a piece.
+/// Windows start and end at line breaks, else after sentences, else after words. They cover every byte, and a text that
+/// is not empty has at least one. `count` returns the number of tokens of a piece.
 pub(crate) fn windows(
     text: &str,
     room: usize,
@@ -53,13 +54,13 @@ pub(crate) fn windows(
         if last == pieces.len() {
             break;
         }
-        // The next one begins earlier than this one ends, and later than this one began.
+        // The next window starts before this one ends, and after this one starts.
         let (mut next, mut shared) = (last, 0);
         while next > first + 1 && shared + pieces[next - 1].1 <= room / OVERLAP {
             next -= 1;
             shared += pieces[next].1;
         }
-        // It has something new.
+        // It must contain something new.
         while next < last && shared + pieces[last].1 > room {
             shared -= pieces[next].1;
             next += 1;
@@ -69,7 +70,7 @@ pub(crate) fn windows(
     Ok(windows)
 }
 
-/// The length of the piece that a text begins with: a line, or a part of a long one.
+/// Returns the length of a text's first piece: a line, or a part of a long one.
 fn piece(text: &str) -> usize {
     let mut after_word = None;
     let mut previous = ' ';

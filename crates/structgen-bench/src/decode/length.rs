@@ -1,4 +1,4 @@
-//! What one more token takes over the length of the text: with the cache, and with all of the text run anew.
+//! The time per token by length of the text: with the cache, and running the whole text anew.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -10,10 +10,10 @@ use structgen::vocab::TokenId;
 
 use super::rounds::median;
 
-/// How many steps with the cache are timed at each length of a round.
+/// Number of steps with the cache to time at each length of a round.
 const STEPS: usize = 8;
 
-/// The longest text that is run.
+/// The longest text to run.
 const MOST: usize = 8192;
 
 /// The medians at one length, in microseconds.
@@ -24,7 +24,7 @@ pub(super) struct At {
     pub(super) uncached: f64,
 }
 
-/// Lengths that double from 16 on, up to the model's context.
+/// Measures at lengths that double from 16 on, up to the model's context.
 pub(super) fn measure(model: &mut OrtModel, rounds: usize) -> Result<Vec<At>, ModelError> {
     let info = model.info();
     let width = info.logits_width as u32;
@@ -49,7 +49,7 @@ pub(super) fn measure(model: &mut OrtModel, rounds: usize) -> Result<Vec<At>, Mo
                 model.cut_row(row, length - 1)?;
                 let started = Instant::now();
                 model.run(&[RowRun::last(row, &tokens[length - 1..length])], false)?;
-                // The step after a run over all of the text finds the processor's caches full of that.
+                // The step after a run over the whole text finds the CPU caches filled by that.
                 if step > 0 {
                     seconds += started.elapsed().as_secs_f64();
                 }
@@ -63,7 +63,7 @@ pub(super) fn measure(model: &mut OrtModel, rounds: usize) -> Result<Vec<At>, Mo
         .zip(times)
         .map(|(&length, (cached, uncached))| At {
             length,
-            // The first round fills the backend's memory.
+            // In the first round, the backend allocates its memory.
             cached: median(cached[1..].to_vec()),
             uncached: median(uncached[1..].to_vec()),
         });
@@ -74,7 +74,7 @@ pub(super) fn table(lengths: &[At]) -> String {
     let mut table =
         "\none more token, by the length of the text    cached us  uncached us\n".to_owned();
     for at in lengths {
-        // Writing to a string cannot fail.
+        // Writing to a string never fails.
         let _ = writeln!(
             table,
             "{:>44} {:>10.0} {:>12.0}",

@@ -13,7 +13,7 @@ use super::rounds::Loops;
 use crate::model_args::ModelArgs;
 
 impl ModelArgs {
-    /// What the loops run on, with what drafts if that is wanted.
+    /// Loads what the loops run on, with draft model and heads if requested.
     pub(super) fn load_loops(&self, draft: Option<&Path>, drafts: bool) -> anyhow::Result<Loops> {
         let runtime = Runtime::load(&self.options()?.search())?;
         let target = match &self.model {

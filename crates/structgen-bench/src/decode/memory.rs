@@ -1,4 +1,4 @@
-//! What the cache takes by the formula, beside what the process uses.
+//! The computed size of the cache, compared with the memory of the process.
 
 use structgen::decode::ModelInfo;
 
@@ -22,7 +22,7 @@ pub(super) fn line(info: &ModelInfo, tasks: &[Task], max_tokens: usize) -> Strin
     )
 }
 
-/// What the system reports of the memory of this process.
+/// Describes the memory of this process, as reported by the system.
 fn process() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let megabytes = |name: &str| -> Option<f64> {

@@ -1,4 +1,5 @@
-//! `structgen-bench decode`: what the loop costs beside the model's own runs, and what strategies and the cache save.
+//! `structgen-bench decode`: the overhead of the decoding loop over the model's own runs, and what strategies and the
+//! cache save.
 
 mod length;
 mod load;
@@ -22,25 +23,26 @@ use rounds::{Contender, Strategy};
 pub(crate) struct Args {
     #[command(flatten)]
     model: ModelArgs,
-    /// The folder of the model that drafts; without it, the embedded draft of the embedded model
+    /// Folder of the draft model [default: the embedded draft of the embedded model]
     #[arg(long, value_name = "DIR")]
     draft_model: Option<PathBuf>,
-    /// Texts and their schemas, a JSON array or lines of {"schema", "text"}; without it, those of the demonstration
+    /// Texts with schemas, as a JSON array or lines of {"schema", "text"} [default: those of structgen demo]
     #[arg(long, value_name = "FILE")]
     tasks: Option<PathBuf>,
-    /// How often everything is run, in turns; medians are taken. One round more goes before and is not counted
+    /// Number of rounds, in which the contenders take turns; medians are reported. An additional first round is not
+    /// counted
     #[arg(long, value_name = "N", default_value_t = 15)]
     rounds: usize,
-    /// How many tokens the bare loop and the loop without a constraint generate
+    /// Number of tokens that the bare loop and the unconstrained loop generate
     #[arg(long, value_name = "N", default_value_t = 128)]
     steps: usize,
-    /// The most new tokens of an output
+    /// Maximum number of new tokens per output
     #[arg(long, value_name = "N", default_value_t = 256)]
     max_tokens: usize,
-    /// Time the loops only: no strategies, no lengths
+    /// Time only the loops, without strategies and lengths
     #[arg(long)]
     loops: bool,
-    /// Draw a step's time over length, with the cache and without
+    /// Plot the time per step by length, with and without the cache
     #[arg(long, value_name = "OUT.svg", conflicts_with = "loops")]
     plot: Option<PathBuf>,
     /// Write prompts, outputs and figures as JSON, for programs that run the same prompts
@@ -50,7 +52,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let draft = args.draft_model.as_deref();
-    // The model of the prompts is gone before those of the loops are loaded.
+    // Drop the model of the prompts before loading those of the loops.
     let tasks = tasks::read(
         args.tasks.as_deref(),
         &args.model.open(&args.model.options()?)?,
@@ -122,7 +124,7 @@ fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// All that was measured, for programs.
+/// All measurements, for programs.
 #[derive(Serialize)]
 struct Figures<'t> {
     tasks: Vec<tasks::Written<'t>>,

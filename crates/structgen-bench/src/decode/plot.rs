@@ -1,10 +1,10 @@
-//! A picture of the times over length.
+//! Plots the times by length.
 
 use structgen_lab::chart::{Axis, Chart, Line, LineChart, Theme};
 
 use super::length::At;
 
-/// An SVG file: the steps' times with the cache, and without.
+/// Returns an SVG of the steps' times with and without the cache.
 pub(super) fn svg(lengths: &[At]) -> String {
     let line = |name: &str, time: fn(&At) -> f64| {
         let points = lengths.iter().map(|at| (at.length as f64, time(at)));

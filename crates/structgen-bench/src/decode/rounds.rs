@@ -1,4 +1,4 @@
-//! Loops that take turns, each over all tasks.
+//! Runs loops in turns, each over all tasks.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -18,9 +18,9 @@ use super::tasks::Task;
 /// A way to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contender {
-    /// Nothing but `Session::run`, so many tokens.
+    /// Only `Session::run`, for this many tokens.
     Bare(usize),
-    /// The generator without a constraint, so many tokens, whatever they are.
+    /// The generator without a constraint, for this many tokens of any kind.
     Steps(usize),
     /// Free text up to its end.
     Free(Strategy),
@@ -46,7 +46,7 @@ impl Contender {
     }
 }
 
-/// What the loops run on, one thread each.
+/// What the loops run on, with one thread each.
 pub(super) struct Loops {
     /// The session of bare runs.
     pub(super) bare: OrtModel,
@@ -68,7 +68,7 @@ pub(super) struct Strategy {
 }
 
 impl Strategy {
-    /// All that there are, where a draft model and heads are at hand and a constraint forces text.
+    /// Returns all strategies that are possible with the draft model, the heads and the constraint.
     pub(super) fn all(loops: &Loops, constrained: bool) -> Vec<Self> {
         let with_draft = loops.has_draft;
         let plain = Self::default();
@@ -151,12 +151,12 @@ impl Strategy {
     }
 }
 
-/// What one round of one contender took, all tasks together.
+/// The measurements of one contender in one round, over all tasks.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Tally {
     pub(super) tokens: usize,
     pub(super) runs: u64,
-    /// Seconds after the first token, and the tokens that came in them.
+    /// Seconds after the first token, and the number of tokens in that time.
     pub(super) after_first: f64,
     pub(super) later_tokens: usize,
     pub(super) seconds: f64,
@@ -165,7 +165,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Tokens a second after the first one.
+    /// Returns the tokens per second after the first one.
     pub(super) fn rate(&self) -> f64 {
         self.later_tokens as f64 / self.after_first
     }
@@ -175,7 +175,7 @@ impl Tally {
 pub(super) struct Measured {
     pub(super) contender: Contender,
     pub(super) rounds: Vec<Tally>,
-    /// What it wrote in the last round, a text for each task.
+    /// Its outputs in the last round, one per task.
     pub(super) texts: Vec<String>,
 }
 
@@ -184,14 +184,14 @@ impl Measured {
         median(self.rounds.iter().map(of).collect())
     }
 
-    /// The median over the rounds of a figure's ratio to another contender's in the same round.
+    /// Returns the median over the rounds of a figure's ratio to another contender's in the same round.
     pub(super) fn ratio(&self, other: &Self, of: impl Fn(&Tally) -> f64) -> f64 {
         let pairs = self.rounds.iter().zip(&other.rounds);
         median(pairs.map(|(own, other)| of(own) / of(other)).collect())
     }
 }
 
-/// The middle one, or the mean of the two in the middle; NaN of none.
+/// Returns the median, or NaN of an empty list.
 pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let n = numbers.len();
@@ -201,7 +201,7 @@ pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
     }
 }
 
-/// Runs contenders in turns. The first round fills caches and is not counted; each round begins with another contender.
+/// Runs contenders in turns. The first round warms up and is not counted; each round starts with another contender.
 pub(super) fn run(
     loops: &mut Loops,
     tasks: &[Task],
@@ -235,7 +235,7 @@ pub(super) fn run(
 }
 
 impl Loops {
-    /// One output of one contender.
+    /// Generates one output of one contender.
     fn one(
         &mut self,
         task: &Task,
@@ -321,7 +321,7 @@ impl Strategy {
 }
 
 impl Tally {
-    /// `first` is when the first token that was chosen came, with so many before it.
+    /// Adds an output. `first` is the time of the first chosen token, with the number of tokens before it.
     fn add(
         &mut self,
         tokens: usize,
@@ -339,10 +339,10 @@ impl Tally {
     }
 }
 
-/// Times one output by a clock of its own, like that of any other loop.
+/// Times one output with a clock of its own, like that of any other loop.
 struct Clock {
     started: Instant,
-    /// When each token came.
+    /// The time of each token.
     ticks: Vec<Duration>,
 }
 
@@ -366,7 +366,7 @@ impl Clock {
         let total = self.started.elapsed();
         let stats = &generation.stats;
         let outside = total.saturating_sub(stats.backend_time);
-        // Tokens that are forced at the beginning come before the model has read the prompt.
+        // Tokens forced at the start come before the model has processed the prompt.
         let forced = generation
             .tokens
             .iter()

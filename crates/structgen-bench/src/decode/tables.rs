@@ -1,4 +1,4 @@
-//! What was measured, in words.
+//! Formats the measurements.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ impl<'m> Written<'m> {
     }
 }
 
-/// The loops, each beside the one that it adds something to.
+/// Formats the loops, each compared with the one that it extends.
 pub(super) fn loops(measured: &[Measured]) -> String {
     let mut table = format!(
         "\n{:<44} {:>9} {:>11} {:>9} {:>9}\n",
@@ -32,7 +32,7 @@ pub(super) fn loops(measured: &[Measured]) -> String {
     );
     for own in measured {
         let documents = own.texts.len() as f64;
-        // Writing to a string cannot fail.
+        // Writing to a string never fails.
         let _ = writeln!(
             table,
             "{:<44} {:>9.0} {:>11.1} {:>9.1} {:>8.1}%",
@@ -57,7 +57,7 @@ pub(super) fn loops(measured: &[Measured]) -> String {
     table
 }
 
-/// Strategies, each beside the first one, which is plain.
+/// Formats the strategies, each compared with the first one, which is plain.
 pub(super) fn strategies(measured: &[Measured]) -> String {
     let Some(plain) = measured.first() else {
         return String::new();

@@ -1,4 +1,4 @@
-//! What is generated: texts, and the schemas of what is asked about them.
+//! The tasks: texts with schemas.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use structgen::grammar::Whitespace;
 use structgen::vocab::TokenId;
 use structgen::{Constraint, Model, SchemaOptions};
 
-/// What the demonstration of the command line shows.
+/// The samples of `structgen demo`.
 const DEMONSTRATION: &str = include_str!("../../../structgen-cli/src/commands/demo_samples.json");
 
-/// A prompt with the constraint of its output.
+/// A prompt with the constraint on its output.
 pub(super) struct Task {
     pub(super) prompt: Vec<TokenId>,
     pub(super) compiled: CompiledConstraint,
@@ -26,7 +26,7 @@ struct Source {
     text: String,
 }
 
-/// A task as other programs read it.
+/// A task in the form for other programs.
 #[derive(Serialize)]
 pub(super) struct Written<'t> {
     #[serde(flatten)]
@@ -43,7 +43,7 @@ impl Task {
     }
 }
 
-/// The tasks of a file, or those of the demonstration.
+/// Reads the tasks of a file, or those of the demonstration.
 pub(super) fn read(path: Option<&Path>, model: &Model) -> anyhow::Result<Vec<Task>> {
     let sources = match path {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! Asks the model, several texts at a time.
+//! Extracts with the model, from several texts in parallel.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -20,28 +20,28 @@ use super::set::Set;
 /// A set's schemas, compiled for a model.
 pub(super) struct Extractors {
     all: Vec<Result<SchemaExtractor, Failure>>,
-    /// What compiling took.
+    /// The time of compiling.
     seconds: f64,
 }
 
-/// What answers took.
+/// The speed of the answers.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Speed {
-    /// Answers a second of all jobs together, from the text to the document; schemas were compiled before.
+    /// Answers per second over all jobs, from the text to the document, with compiled schemas.
     pub(super) documents_per_second: f64,
-    /// Texts that were longer than the context and were read in windows.
+    /// Number of texts that exceeded the context and were read in windows.
     pub(super) in_windows: usize,
-    /// Tokens of a text's prompts, on average.
+    /// Mean number of prompt tokens per text.
     pub(super) prompt_tokens: f64,
-    /// Tokens of a text's answers, forced ones included, on average.
+    /// Mean number of answer tokens per text, including forced ones.
     pub(super) tokens: f64,
     /// Milliseconds until the first token that was not forced.
     pub(super) first_token_ms: [f64; 2],
-    /// Milliseconds to compile a schema, on average.
+    /// Mean milliseconds to compile a schema.
     pub(super) compile_ms: f64,
 }
 
-/// What one answer took.
+/// The cost of an answer.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     windows: usize,
@@ -70,7 +70,7 @@ impl Cost {
 struct Answer {
     value: Result<Value, Failure>,
     confidence: HashMap<String, Probability>,
-    /// None where nothing was generated.
+    /// `None` if nothing was generated.
     cost: Option<Cost>,
 }
 
@@ -101,7 +101,7 @@ impl Extractors {
         }
     }
 
-    /// Asks for every document of a set.
+    /// Extracts every document of a set.
     pub(super) fn ask(
         &self,
         set: &Set,

@@ -1,10 +1,10 @@
-//! The figures as a section of a model card.
+//! Formats the figures as a section of a model card.
 
 use std::fmt::Write;
 
 use super::report::{Results, sections};
 
-/// Markdown: a heading, how to read the figures, and the tables of each set.
+/// Returns Markdown: a heading, how to read the figures, and the tables of each set.
 pub(super) fn markdown(model: &str, all: &[Results]) -> String {
     let mut text = format!(
         "## Measured\n\n\
@@ -13,7 +13,7 @@ pub(super) fn markdown(model: &str, all: &[Results]) -> String {
          absent. The soft score is the mean over leaves of aligned documents, in which strings count by edit distance.\n"
     );
     for section in sections(all) {
-        // Writing to a string cannot fail.
+        // Writing to a string never fails.
         let _ = write!(text, "\n### {}\n", section.heading);
         for table in &section.tables {
             let _ = write!(text, "\n{}", table.markdown());

@@ -1,4 +1,4 @@
-//! `structgen-bench extract`: how right a model's extractions are.
+//! `structgen-bench extract`: the accuracy of a model's extractions.
 
 mod ask;
 mod card;
@@ -27,8 +27,8 @@ use report::Results;
 /// Options of `structgen-bench extract`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Texts with their schemas and right documents: a JSON array or lines of
-    /// {"text", "schema", "expected", "id"?, "kind"?, "language"?, "domain"?}
+    /// Texts with schemas and correct documents: a JSON array or lines of {"text", "schema", "expected", "id"?,
+    /// "kind"?, "language"?, "domain"?}
     #[arg(long = "set", value_name = "FILE", required = true)]
     sets: Vec<PathBuf>,
     /// Whether masks constrain the output to the schema; several are compared
@@ -39,7 +39,7 @@ pub(crate) struct Args {
         default_value = "constrained"
     )]
     modes: Vec<Mode>,
-    /// How the output is found: greedy, beam:N or speculative; several are compared
+    /// Decoding strategy: greedy, beam:N or speculative; several are compared
     #[arg(
         long = "strategy",
         value_name = "STRATEGY",
@@ -47,23 +47,23 @@ pub(crate) struct Args {
         default_value = "greedy"
     )]
     strategies: Vec<Strategy>,
-    /// The folder of the model that drafts, for speculative; without it, the embedded draft of the embedded model
+    /// Folder of the draft model for speculative [default: the embedded draft of the embedded model]
     #[arg(long, value_name = "DIR")]
     draft_model: Option<PathBuf>,
-    /// How many texts run side by side, each in a session of the model
+    /// Number of texts to process in parallel, each in its own model session
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
-    /// Whether texts that are longer than the context are read in windows, which takes a constraint, or refused. A text
-    /// that does not fit is wrong
+    /// Whether to read texts that exceed the context in windows, which requires a constraint, or to refuse them. A text
+    /// that does not fit counts as wrong
     #[arg(long, value_enum, default_value = "windows")]
     long_text: LongTextArg,
-    /// The most tokens of an answer; without it, what the context leaves
+    /// Maximum number of tokens per answer [default: the rest of the context]
     #[arg(long, value_name = "N")]
     max_tokens: Option<usize>,
-    /// At most this many texts of each set, the first ones
+    /// Process only the first N texts of each set
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// The text of this id alone; texts without an id are numbered from 1
+    /// Process only the text with this id; texts without an id are numbered from 1
     #[arg(long, value_name = "ID")]
     only: Option<String>,
     /// Print the fields of each text
@@ -75,14 +75,15 @@ pub(crate) struct Args {
     /// Write the figures as a section of Markdown, for a model card
     #[arg(long, value_name = "OUT.md")]
     card: Option<PathBuf>,
-    /// Draw confidence against accuracy, calibration.svg, and with --training-log accuracy over training, training.svg
+    /// Plot confidence against accuracy (calibration.svg) and, with --training-log, accuracy over training
+    /// (training.svg)
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// The JSON lines that training/train.py writes next to its checkpoint
+    /// JSON lines that training/train.py writes next to its checkpoint
     #[arg(long, value_name = "FILE", requires = "plots")]
     training_log: Option<PathBuf>,
-    /// Fit how often fields are right to how probable they were, and write it: the calibration.json of a model folder.
-    /// Sets whose domains the model never saw are what it is for
+    /// Fit how often fields are correct to their probabilities, and write the calibration.json of a model folder. Meant
+    /// for sets whose domains the model never saw
     #[arg(long, value_name = "OUT.json")]
     calibrate: Option<PathBuf>,
     #[command(flatten)]
@@ -104,7 +105,7 @@ impl From<LongTextArg> for LongText {
     }
 }
 
-/// Which fields are printed.
+/// Which fields to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Show {
     Wrong,
@@ -112,7 +113,7 @@ enum Show {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    // What is cheap to check comes first.
+    // Cheap checks come first.
     if args.calibrate.is_some() && args.modes.len() * args.strategies.len() > 1 {
         bail!("--calibrate is for one --mode and one --strategy, and several are asked for");
     }
@@ -168,7 +169,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// The model, with the draft model that a strategy needs.
+    /// Opens the model, with the draft model that a strategy needs.
     fn open(&self) -> anyhow::Result<Model> {
         let mut options = self.model.options()?.with_workers(self.jobs);
         let drafts = self.strategies.contains(&Strategy::Speculative);
@@ -198,7 +199,7 @@ impl Args {
     }
 }
 
-/// How often fields of all sets are right, by their probabilities.
+/// Fits how often fields of all sets are correct to their probabilities.
 fn calibration(all: &[Results]) -> Option<Calibration> {
     let documents = all.iter().flat_map(|results| &results.documents);
     let fields: Vec<([f64; 2], bool)> = { documents.flat_map(|document| &document.fields) }
@@ -219,7 +220,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// All that was measured, for programs.
+/// All measurements, for programs.
 #[derive(Serialize)]
 struct Figures<'r> {
     model: String,

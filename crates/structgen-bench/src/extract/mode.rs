@@ -1,4 +1,4 @@
-//! In what ways a model is asked.
+//! Ways to prompt and constrain a model.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,29 +11,29 @@ use structgen::decode::{
 };
 use structgen::{SchemaExtractor, SchemaOptions, Source};
 
-/// What the output is constrained to.
+/// The constraint on the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Mode {
-    /// The documents that are valid against the schema, wherever their values come from.
+    /// Documents that are valid against the schema, wherever their values come from.
     Constrained,
-    /// The valid documents whose strings and numbers come from the text.
+    /// Valid documents whose strings and numbers come from the text.
     Grounded,
-    /// Nothing: the model alone.
+    /// No constraint: the model alone.
     Unconstrained,
 }
 
-/// What a model wrote.
+/// A model's output.
 pub(super) struct Written {
     pub(super) json: String,
     pub(super) confidence: Option<Confidence>,
-    /// One, or one for each window of a long text.
+    /// A single output, or one per window of a long text.
     pub(super) outputs: Vec<Generation>,
 }
 
 impl Mode {
-    /// How schemas are compiled.
+    /// Returns how to compile schemas.
     pub(super) fn schema_options(self) -> SchemaOptions {
-        // Said outright: the default depends on the model.
+        // Set explicitly, since the default depends on the model.
         SchemaOptions::new().with_source(match self {
             Self::Grounded => Source::Input,
             Self::Constrained | Self::Unconstrained => Source::Model,
@@ -56,7 +56,7 @@ impl Mode {
                 let output = extractor.model().submit(request)?.wait()?.single()?;
                 Ok(Written {
                     json: output.text.clone(),
-                    // Text that is not JSON has none.
+                    // Text that is not JSON has no confidence.
                     confidence: output.confidence().ok(),
                     outputs: vec![output],
                 })
@@ -75,14 +75,14 @@ impl fmt::Display for Mode {
     }
 }
 
-/// How the output is found.
+/// The decoding strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// The most probable token each time.
     Greedy,
     /// Beam search of this width.
     Beam(usize),
-    /// The greedy output, drafted by a smaller model, by lookup in the prompt and by what the constraint forces.
+    /// The greedy output, drafted by a smaller model, by prompt lookup and by forced text.
     Speculative,
 }
 

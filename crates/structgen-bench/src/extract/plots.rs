@@ -1,4 +1,4 @@
-//! Pictures: confidence against accuracy, and accuracy over training.
+//! Plots confidence against accuracy, and accuracy over training.
 
 use structgen_bench::scoring::Calibration;
 use structgen_lab::chart::{Axis, Chart, Line, LineChart, Theme};
@@ -6,7 +6,7 @@ use structgen_lab::chart::{Axis, Chart, Line, LineChart, Theme};
 use super::report::Results;
 use super::training::Curve;
 
-/// How often fields are right, by their confidence; on the diagonal, confidences are kept.
+/// Plots how often fields are correct by their confidence; calibrated confidences are on the diagonal.
 pub(super) fn calibration(all: &[Results]) -> String {
     let several_sets = all.iter().any(|one| one.set != all[0].set);
     let points = |found: &Calibration| {
@@ -30,7 +30,7 @@ pub(super) fn calibration(all: &[Results]) -> String {
     Chart::from(chart).svg(Theme::Auto)
 }
 
-/// Accuracy over the tokens that a model was trained on.
+/// Plots accuracy over the tokens that a model was trained on.
 pub(super) fn training(curve: &Curve) -> String {
     let lines = curve.lines.iter();
     let lines: Vec<Line> = lines

@@ -1,4 +1,4 @@
-//! What the answers came to, in tables and in lines.
+//! Reports on the answers, in tables and in lines.
 
 use std::fmt::Write;
 
@@ -9,13 +9,13 @@ use structgen_bench::scoring::{Calibration, Cause, Document, Estimate, Example, 
 use super::ask::Speed;
 use super::table::Table;
 
-/// A table of groups with more rows than this is left to `--json`.
+/// Tables of groups with more rows are only in the output of `--json`.
 const MAX_GROUPS: usize = 60;
 
 /// The longest value of an example, in characters.
 const MAX_VALUE: usize = 40;
 
-/// The answers to a set, asked for in one way.
+/// The answers for a set, in one mode.
 #[derive(Debug, Serialize)]
 pub(super) struct Results {
     pub(super) set: String,
@@ -24,7 +24,7 @@ pub(super) struct Results {
     pub(super) jobs: usize,
     #[serde(flatten)]
     pub(super) summary: Summary,
-    /// None where no text was answered.
+    /// `None` if no text was answered.
     pub(super) speed: Option<Speed>,
     pub(super) documents: Vec<Document>,
 }
@@ -35,13 +35,13 @@ impl Results {
     }
 }
 
-/// The tables of a set, in which the ways to ask stand side by side.
+/// The tables of a set, which compare the modes.
 pub(super) struct Section {
     pub(super) heading: String,
     pub(super) tables: Vec<Table>,
 }
 
-/// Results of one set follow one another.
+/// Groups results by set; those of one set must be adjacent.
 pub(super) fn sections(all: &[Results]) -> Vec<Section> {
     let same_set = |a: &Results, b: &Results| a.set == b.set;
     all.chunk_by(same_set).map(section).collect()
@@ -116,7 +116,7 @@ fn groups(results: &[Results], by: &str, of: fn(&Summary) -> &Vec<Group>) -> Tab
     let ways = results.iter().map(Results::way);
     let head = [format!("fields exact by {by}"), "fields".to_owned()];
     let mut table = Table::new(head.into_iter().chain(ways));
-    // Which fields there are is the same in all ways.
+    // All modes have the same fields.
     let first = results.first().map_or(&[][..], |first| of(&first.summary));
     if first.len() > MAX_GROUPS {
         table.row([format!("{} groups: see --json", first.len())]);
@@ -173,10 +173,10 @@ fn calibrations(results: &[Results]) -> Table {
     for one in results {
         let model = one.summary.calibration_model.as_ref().map(calibration);
         let allowed = one.summary.calibration_allowed.as_ref().map(calibration);
-        // Where nothing was constrained, the two are the same.
+        // Without a constraint, the two are equal.
         let allowed = allowed.filter(|allowed| Some(allowed) != model.as_ref());
         let calibrated = one.summary.calibration.as_ref().map(calibration);
-        // As those of a model without a calibration.
+        // Equal for a model without a calibration.
         let calibrated = calibrated.filter(|it| Some(it) != allowed.as_ref().or(model.as_ref()));
         for (of, figures) in [
             ("model alone", model),
@@ -222,7 +222,7 @@ fn example(example: &Example) -> String {
     format!("{id} {pointer}: {expected} → {actual}")
 }
 
-/// A value as JSON, cut to a number of characters.
+/// Formats a value as JSON, cut to a number of characters.
 fn short(value: Option<&Value>, most: usize) -> String {
     let text = value.map_or("(absent)".to_owned(), Value::to_string);
     match text.char_indices().nth(most) {
@@ -231,11 +231,11 @@ fn short(value: Option<&Value>, most: usize) -> String {
     }
 }
 
-/// The tables of all sets.
+/// Formats the tables of all sets.
 pub(super) fn text(all: &[Results]) -> String {
     let mut text = String::new();
     for section in sections(all) {
-        // Writing to a string cannot fail.
+        // Writing to a string never fails.
         let _ = writeln!(text, "\n{}", section.heading);
         for table in &section.tables {
             let _ = write!(text, "\n{}", table.text());
@@ -244,7 +244,7 @@ pub(super) fn text(all: &[Results]) -> String {
     text
 }
 
-/// The fields of each document, or those that are wrong.
+/// Formats the fields of each document, or those that are wrong.
 pub(super) fn documents(results: &Results, all: bool) -> String {
     let mut text = String::new();
     for document in { results.documents.iter() }.filter(|one| all || !one.is_exact) {

@@ -1,4 +1,4 @@
-//! Sets of texts with their right answers.
+//! Sets of texts with correct answers.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(super) struct Set {
     pub(super) samples: Vec<Sample>,
 }
 
-/// The sets, each cut to `limit` texts, or to those of an id.
+/// Reads the sets, each limited to the first `limit` texts, or to those with an id.
 pub(super) fn read(
     paths: &[PathBuf],
     limit: Option<usize>,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Rows of cells, of which the first says what the row is.
+/// Rows of cells, the first of which labels the row.
 pub(super) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -24,7 +24,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// In columns that are as wide as what is in them.
+    /// Formats columns as wide as their contents.
     pub(super) fn text(&self) -> String {
         let lines = || std::iter::once(&self.head).chain(&self.rows);
         let width = |column: usize| {
@@ -38,7 +38,7 @@ impl Table {
             let cells: Vec<String> = cells
                 .map(|(cell, width)| format!("{cell:width$}"))
                 .collect();
-            // Writing to a string cannot fail.
+            // Writing to a string never fails.
             let _ = writeln!(text, "{}", cells.join("  ").trim_end());
         }
         text

@@ -5,13 +5,13 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
 
-/// How right a model was over the tokens that it was trained on: a line for each split and measure.
+/// A model's accuracy over the tokens it was trained on: a line for each split and metric.
 pub(super) struct Curve {
     pub(super) lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 /// Reads the JSON lines of `training/train.py`: `tokens`, and for each split the shares of whole answers and of their
-/// tokens that were right.
+/// tokens that were correct.
 pub(super) fn read(path: &Path) -> anyhow::Result<Curve> {
     let text = crate::read(path)?;
     let name = path.display();

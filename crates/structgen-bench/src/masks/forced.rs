@@ -1,4 +1,4 @@
-//! What forcing saves, over all files.
+//! What forced tokens save, over all files.
 
 use std::fmt;
 use std::path::Path;
@@ -11,17 +11,17 @@ use structgen::vocab::Tokenizer;
 use structgen::{KeyOrder, Profile, SchemaOptions};
 use structgen_maskbench::{Case, Engine, ForcedCounts, Structgen, count_forced};
 
-/// Counts in two forms of JSON: where whitespace may be chosen, hardly anything is forced.
+/// Counts in two forms of JSON: with optional whitespace, hardly anything is forced.
 pub(super) struct Forcing {
     reorder: bool,
-    /// Whatever a validator takes, as the times are of.
+    /// Everything that a validator accepts, as in the timings.
     exact: Structgen,
-    /// What a model should write, spaced as the instances are.
+    /// What a model should write, with whitespace as in the instances.
     generate: Structgen,
     total: Counts,
 }
 
-/// The counts of a file, or none if its schema is refused.
+/// The counts of a file; none if its schema is refused.
 #[derive(Default, Serialize)]
 pub(super) struct Counts {
     forced_exact: Option<ForcedCounts>,
@@ -45,7 +45,7 @@ impl Forcing {
         }
     }
 
-    /// Counts a file; one that is none of MaskBench's has no counts.
+    /// Counts a file; a file that is not MaskBench's has no counts.
     pub(super) fn count(&mut self, path: &Path, tokenizer: &Tokenizer) -> Counts {
         let Ok(case) = Case::read(path, self.reorder) else {
             return Counts::default();

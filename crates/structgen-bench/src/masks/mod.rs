@@ -1,4 +1,4 @@
-//! `structgen-bench masks`: what compiling schemas and computing masks costs.
+//! `structgen-bench masks`: the cost of compiling schemas and computing masks.
 
 mod forced;
 
@@ -24,19 +24,20 @@ use forced::Forcing;
 /// Options of `structgen-bench masks`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The tokenizer.json whose vocabulary the masks are of
+    /// The tokenizer.json with the vocabulary of the masks
     #[arg(long, value_name = "FILE")]
     tokenizer: PathBuf,
-    /// In which order keys may come; with declared, instances are put into that order first
+    /// Order of keys; with declared, instances are reordered first
     #[arg(long, value_enum, default_value_t = Order::Any)]
     order: Order,
-    /// Compute the tables of the tokenizer's vocabulary, which are otherwise kept in the folder `tables` of structgen's cache folder
+    /// Recompute the tables of the tokenizer's vocabulary instead of caching them in the folder `tables` of structgen's
+    /// cache folder
     #[arg(long)]
     no_cache: bool,
-    /// Count the tokens of accepted valid instances that forcing saves, when all times are measured
+    /// Count how many tokens of accepted valid instances forcing saves, after all times are measured
     #[arg(long)]
     forced: bool,
-    /// Write one line of JSON for each file
+    /// Write one line of JSON per file
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
     /// MaskBench files, or folders of them
@@ -122,7 +123,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The tables of a vocabulary, and where they came from.
+/// Returns the tables of a vocabulary, and where they came from.
 fn tables(vocabulary: &Arc<Vocabulary>, keep: bool) -> (VocabularyTables, &'static str) {
     let Some(folder) = tables_folder().filter(|_| keep) else {
         return (VocabularyTables::new(vocabulary.clone()), "computed");
@@ -133,7 +134,7 @@ fn tables(vocabulary: &Arc<Vocabulary>, keep: bool) -> (VocabularyTables, &'stat
     }
 }
 
-/// What the masks of all schemas took.
+/// Describes the work of the masks of all schemas.
 fn work(totals: &Statistics) -> String {
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let computed = totals.masks_computed;
@@ -152,7 +153,7 @@ fn work(totals: &Statistics) -> String {
     )
 }
 
-/// A file that is none of MaskBench's has a record, too: the rest goes on.
+/// Returns a record for a file that is not MaskBench's, so that the others continue.
 fn no_case(path: &Path, error: &CaseError) -> FileResult {
     FileResult {
         file: path
@@ -169,7 +170,7 @@ fn no_case(path: &Path, error: &CaseError) -> FileResult {
     }
 }
 
-/// What was not judged right: a line for each file, with the outcome and the reason.
+/// Lists what was misjudged: a line per file, with the outcome and the reason.
 fn remaining(results: &[FileResult]) -> String {
     let wrong = results.iter().filter(|result| !result.status.is_right());
     wrong
@@ -187,7 +188,7 @@ fn remaining(results: &[FileResult]) -> String {
         .collect()
 }
 
-/// How the instances of the schemas that compiled were judged.
+/// Describes how the instances of compiled schemas were judged.
 fn instances(results: &[FileResult]) -> String {
     let compiled = results
         .iter()
@@ -202,7 +203,7 @@ fn instances(results: &[FileResult]) -> String {
     )
 }
 
-/// A file of lines of JSON.
+/// A JSON Lines file.
 struct Lines<'a> {
     out: BufWriter<File>,
     path: &'a Path,
@@ -232,7 +233,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What is written of a file whose forced tokens are counted.
+/// The line for a file whose forced tokens are counted.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! Long lists of choices: how long they take to compile, in how much memory, and how long their masks take.
+//! Long lists of choices: the time and memory to compile them, and the time of their masks.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use structgen_maskbench::Percentiles;
 
 use super::memory;
 
-/// How many texts are written, token by token.
+/// Number of texts to write, token by token.
 const WRITTEN: usize = 2_000;
 
 const SYLLABLES: [&str; 24] = [
@@ -18,7 +18,7 @@ const SYLLABLES: [&str; 24] = [
     "ro", "sten", "tal", "ur", "ver", "wei", "xan", "yl", "zu", "ö",
 ];
 
-/// Texts, all of them different.
+/// A kind of texts, all of them different.
 struct Kind {
     name: &'static str,
     text: fn(u64) -> String,
@@ -44,7 +44,7 @@ const KINDS: [Kind; 2] = [
     },
 ];
 
-/// SplitMix64 (Steele, Lea and Flood 2014): different for different numbers.
+/// SplitMix64 (Steele, Lea and Flood 2014): different results for different numbers.
 fn mixed(n: u64) -> u64 {
     let mut z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -55,7 +55,7 @@ fn mixed(n: u64) -> u64 {
 /// Times `count` choices of each kind.
 ///
 /// # Errors
-/// When a list does not compile, or a text of it is refused.
+/// If a list does not compile, or one of its texts is refused.
 pub(crate) fn time(
     tokenizer: &Tokenizer,
     tables: &Arc<VocabularyTables>,

@@ -1,4 +1,4 @@
-//! Peak memory, each engine in a process of its own.
+//! Peak memory, with each engine in its own process.
 
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(crate) enum Peer {
     Llguidance,
 }
 
-/// A case as a child reads it: instances are in order already, since reordering them takes structgen's memory.
+/// A case in the form for a child process: instances are already reordered, since that takes structgen's memory.
 #[derive(Serialize, Deserialize)]
 struct Line {
     file: String,
@@ -30,7 +30,7 @@ struct Line {
     instances: Vec<(String, bool)>,
 }
 
-/// What a child found, in KiB.
+/// A child's measurements, in KiB.
 #[derive(Serialize, Deserialize)]
 struct Memory {
     /// The peak with only the tokenizer loaded.
@@ -39,7 +39,7 @@ struct Memory {
     peak: u64,
 }
 
-/// Runs one child for each engine and prints what they report.
+/// Runs one child per engine and prints their reports.
 pub(crate) fn compare(tokenizer: &Path, order: KeyOrder, files: &[PathBuf]) -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join(format!("structgen-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -110,7 +110,7 @@ fn mib(kib: u64) -> f64 {
     kib as f64 / 1024.0
 }
 
-/// The child: runs all prepared cases on one engine and prints its memory.
+/// The child process: runs all prepared cases on one engine and prints its memory.
 pub(crate) fn measure(
     peer: Peer,
     tokenizer: &Path,
@@ -119,7 +119,7 @@ pub(crate) fn measure(
 ) -> anyhow::Result<()> {
     let tokenizer = Arc::new(Tokenizer::from_file(tokenizer)?);
     let eos = end_of_sequence(&tokenizer).context("the tokenizer has no special token")?;
-    // Reading the tokenizer's file takes more for a moment than it leaves; that is no engine's.
+    // Reading the tokenizer's file briefly takes more memory, which does not belong to any engine.
     std::fs::write("/proc/self/clear_refs", "5").context("the peak cannot be reset")?;
     let before = peak()?;
     match peer {
@@ -164,7 +164,7 @@ fn run_all<E: Engine>(
     Ok(())
 }
 
-/// The most memory that this process has had resident, in KiB.
+/// Returns the peak resident memory of this process, in KiB.
 pub(crate) fn peak() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status

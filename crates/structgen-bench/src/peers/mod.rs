@@ -22,43 +22,45 @@ use structgen_maskbench::{
 /// Options of `structgen-bench peers`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A tokenizer.json.
+    /// Path to tokenizer.json.
     #[arg(long)]
     tokenizer: PathBuf,
-    /// Keys in any order; by default they come as declared, and instances are reordered first.
+    /// Allow keys in any order; by default they come as declared, and instances are reordered first.
     #[arg(long)]
     any_order: bool,
-    /// Only structgen.
+    /// Run only structgen.
     #[arg(long)]
     alone: bool,
-    /// Take every n-th file.
+    /// Take every n-th file only.
     #[arg(long, default_value_t = 1)]
     every: usize,
-    /// Take the files with int(sha256(file name), 16) % 10 == 4: a fifth of MaskBench's half whose hashes are even.
+    /// Take only the files with int(sha256(file name), 16) % 10 == 4: a fifth of MaskBench's half with even hashes.
     #[arg(long)]
     sample: bool,
-    /// Times to compile and replay each schema in each engine; reports each step's best as well.
+    /// Number of times to compile and replay each schema in each engine; also reports the best of each step.
     #[arg(long, default_value_t = 1)]
     runs: usize,
-    /// Instead of times, the peak memory of each engine, each in a process of its own.
+    /// Measure the peak memory of each engine instead of times, each in its own process.
     #[arg(long)]
     memory: bool,
-    /// Instead of MaskBench, the JSON, SQL and C-like grammars in GBNF, and llguidance on the same languages in its own syntax.
+    /// Instead of MaskBench, run the JSON, SQL and C-like grammars in GBNF, and llguidance on the same languages in its
+    /// own syntax.
     #[arg(long)]
     grammars: bool,
-    /// Instead of MaskBench, lists of this many choices.
+    /// Instead of MaskBench, run lists of this many choices.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     choices: Option<u64>,
-    /// Write one line of JSON for each file, with structgen's times of the first run.
+    /// Write one line of JSON per file, with structgen's times of the first run.
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
-    /// The engine whose memory this process, a child of one with --memory, is to measure.
+    /// The engine whose memory this process, a child of one with --memory, measures.
     #[arg(long, hide = true)]
     only: Option<memory::Peer>,
     /// Print refusals and misjudged instances, grouped.
     #[arg(long)]
     explain: bool,
-    /// Print every step of structgen that took at least this many microseconds in the best of the runs, where llguidance judges right as well, with what had been taken.
+    /// Print every step of structgen that took at least this many microseconds in the best of the runs, if llguidance
+    /// judges correctly as well, with the text before it.
     #[arg(long)]
     steps_over: Option<u64>,
     /// MaskBench files or folders.
@@ -75,7 +77,7 @@ impl Arguments {
         }
     }
 
-    /// The files that are measured.
+    /// Returns the files to measure.
     fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
         let mut files = case_files(&self.paths)?;
         if self.sample {
@@ -88,7 +90,7 @@ impl Arguments {
     }
 }
 
-/// Whether a file's hash, as one number, ends in the digit 4.
+/// Returns whether a file's hash, as a decimal number, ends in the digit 4.
 fn is_in_sample(name: &[u8]) -> bool {
     let digest = Sha256::digest(name);
     digest
@@ -137,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let case = Case::read(path, !arguments.any_order)?;
         let mut runs = Vec::new();
         for _ in 0..arguments.runs.max(1) {
-            // The engines take turns, so that what disturbs the machine disturbs both.
+            // The engines take turns, so that disturbances of the machine affect both.
             let our_result = run_case(&mut ours, &case, &tokenizer);
             let their_result = (!arguments.alone).then(|| run_case(&mut theirs, &case, &tokenizer));
             runs.push((our_result, their_result));
@@ -181,10 +183,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Times every grammar over its long texts, both ways: on one compiled grammar, as a server runs, and each text on one of its own.
+/// Times every grammar over its long texts in two ways: all texts on one compiled grammar, as in a server, and each
+/// text on its own.
 ///
 /// # Errors
-/// When a file cannot be read, or an engine gave up on a text: its figures would be of something else.
+/// If a file cannot be read, or an engine gave up on a text, which would make its figures incomparable.
 fn time_grammars(
     tokenizer: &Arc<Tokenizer>,
     tables: &Arc<VocabularyTables>,
@@ -244,12 +247,12 @@ fn time_grammars(
     Ok(())
 }
 
-/// Whether either engine gave up or misjudged.
+/// Returns whether either engine gave up or misjudged.
 fn has_error((ours, theirs): &(FileResult, Option<FileResult>)) -> bool {
     ours.error.is_some() || theirs.as_ref().is_some_and(|theirs| theirs.error.is_some())
 }
 
-/// Of each engine the first result, with the best time of all runs at every step.
+/// Returns the first result of each engine, with the best time of all runs at every step.
 fn best_of(runs: &[(FileResult, Option<FileResult>)]) -> (FileResult, Option<FileResult>) {
     let (mut ours, mut theirs) = runs[0].clone();
     for run in &runs[1..] {
@@ -261,7 +264,7 @@ fn best_of(runs: &[(FileResult, Option<FileResult>)]) -> (FileResult, Option<Fil
     (ours, theirs)
 }
 
-/// Any special token serves as the end: instances are encoded without special tokens.
+/// Returns any special token as the end: instances are encoded without special tokens.
 fn end_of_sequence(tokenizer: &Tokenizer) -> Option<TokenId> {
     tokenizer
         .vocabulary()

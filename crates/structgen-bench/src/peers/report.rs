@@ -1,11 +1,11 @@
-//! What is printed of the results.
+//! Prints the results.
 
 use std::collections::BTreeMap;
 
 use structgen::vocab::Tokenizer;
 use structgen_maskbench::{Case, FileResult, Percentiles, Status, Summary, encode_answer};
 
-/// The two engines' distributions and their ratios, over the files that both judge right.
+/// Prints the two engines' distributions and their ratios, over the files that both judge correctly.
 pub(crate) fn compare(results: &[(FileResult, Option<FileResult>)], title: &str) {
     let both: Vec<(&FileResult, &FileResult)> = results
         .iter()
@@ -27,7 +27,7 @@ pub(crate) fn compare(results: &[(FileResult, Option<FileResult>)], title: &str)
     }
 }
 
-/// Two distributions and their ratio, in three lines.
+/// Prints two distributions and their ratio, in three lines.
 pub(crate) fn print_ratios(name: &str, ours: &Percentiles, theirs: &Percentiles) {
     println!("{name:<27}{ours}   structgen");
     println!("{name:<27}{theirs}   llguidance");
@@ -43,7 +43,7 @@ pub(crate) fn print_ratios(name: &str, ours: &Percentiles, theirs: &Percentiles)
     );
 }
 
-/// Groups what went wrong by its message, pointers left out.
+/// Groups failures by message, without pointers.
 pub(crate) fn explain(results: &[(FileResult, Option<FileResult>)]) {
     let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (result, _) in results {
@@ -78,7 +78,7 @@ pub(crate) fn explain(results: &[(FileResult, Option<FileResult>)]) {
     }
 }
 
-/// The files with the largest of some time.
+/// Lists the files with the largest of some time.
 fn slowest(
     results: &[(FileResult, Option<FileResult>)],
     name: &str,
@@ -94,7 +94,7 @@ fn slowest(
     }
 }
 
-/// The steps that took long: the time, the text so far and the token.
+/// Prints the steps that took long: the time, the text so far and the token.
 pub(crate) fn print_steps(
     case: &Case,
     tokenizer: &Tokenizer,
@@ -119,7 +119,7 @@ pub(crate) fn print_steps(
                     String::from_utf8_lossy(&next)
                 );
             }
-            // An instance that is refused ends there; its times say nothing of what follows.
+            // A refused instance ends here; there are no times for the rest.
             if !instance.is_valid {
                 break;
             }

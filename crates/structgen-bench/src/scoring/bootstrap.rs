@@ -1,4 +1,4 @@
-//! Intervals by resampling.
+//! Bootstrap intervals.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -11,17 +11,17 @@ const SEED: u64 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
-    /// What the share is of: the sum of all weights.
+    /// The denominator of the share: the sum of all weights.
     pub of: f64,
     /// The share, from 0 to 1.
     pub share: f64,
-    /// The interval that holds 95% of the shares of resampled texts.
+    /// The interval that contains 95% of the shares of resampled texts.
     pub interval: [f64; 2],
 }
 
-/// The share of what was reached in what could be, over texts of `(reached, possible)`, with a bootstrap interval of 95%
-/// (percentiles; Efron 1979). Whole texts are drawn, since the fields of one text are not independent. The draws are
-/// seeded: equal texts have equal intervals. None where nothing was possible.
+/// Returns the share of points reached out of those possible, over texts of `(reached, possible)`, with a bootstrap
+/// interval of 95% (percentiles; Efron 1979). Whole texts are resampled, since the fields of one text are not
+/// independent. The draws are seeded: equal texts have equal intervals. Returns `None` if nothing was possible.
 #[must_use]
 pub fn estimate(texts: &[(f64, f64)]) -> Option<Estimate> {
     let texts: Vec<(f64, f64)> = { texts.iter().copied() }
@@ -35,7 +35,7 @@ pub fn estimate(texts: &[(f64, f64)]) -> Option<Estimate> {
     };
     let (reached, possible) = sum(&mut texts.iter().copied());
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    // Lemire's reduction: the bias is below one in 2^32 for each text.
+    // Lemire's reduction: the bias is below one in 2^32 per text.
     let mut draw = || texts[((u64::from(rng.next_u32()) * texts.len() as u64) >> 32) as usize];
     let mut shares: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(estimate(&[(0.0, 0.0)]), None);
     }
 
-    /// For a share p of n texts, the interval is near p ± 1.96 √(p(1-p)/n).
+    /// For a share p of n texts, the interval is close to p ± 1.96 √(p(1-p)/n).
     #[test]
     fn intervals_are_as_wide_as_the_normal_approximation() {
         let texts: Vec<_> = (0..400).map(|at| (f64::from(at % 4 == 0), 1.0)).collect();

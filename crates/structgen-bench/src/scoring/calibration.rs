@@ -1,4 +1,4 @@
-//! Whether confidences are what they claim to be.
+//! Calibration: whether confidences are accurate.
 
 use serde::Serialize;
 
@@ -7,22 +7,22 @@ use super::bootstrap::{Estimate, estimate};
 /// The number of bins between 0 and 1.
 const BINS: usize = 10;
 
-/// How often fields are right, by their confidence.
+/// How often fields are correct, by their confidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Calibration {
-    /// The number of fields that have a confidence.
+    /// The number of fields with a confidence.
     pub fields: usize,
-    /// The expected calibration error: the mean distance of confidence and accuracy of the bins, by fields (Naeini et
-    /// al. 2015).
+    /// The expected calibration error: the mean distance between the confidence and accuracy of the bins, weighted by
+    /// fields (Naeini et al. 2015).
     pub expected_error: f64,
-    /// The bins that have fields, of equal width, ascending.
+    /// The nonempty bins, of equal width, ascending.
     pub bins: Vec<Bin>,
-    /// The share of right ones among fields with a confidence above .9.
+    /// The share of correct fields among those with a confidence above .9.
     pub above_90: Option<Estimate>,
 }
 
-/// Fields of like confidence.
+/// Fields of similar confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Bin {
@@ -30,12 +30,13 @@ pub struct Bin {
     pub fields: usize,
     /// The mean confidence.
     pub confidence: f64,
-    /// The share that is right.
+    /// The share of correct fields.
     pub accuracy: f64,
 }
 
 impl Calibration {
-    /// Of texts, each with its fields: a confidence from 0 to 1, and whether the field is right. None without fields.
+    /// Computes it from texts, each with its fields: a confidence from 0 to 1, and whether the field is correct.
+    /// Returns `None` without fields.
     #[must_use]
     pub fn new(texts: &[Vec<(f64, bool)>]) -> Option<Self> {
         let mut parts = vec![Vec::new(); BINS];
@@ -90,7 +91,7 @@ mod tests {
             .map(|bin| (bin.fields, bin.accuracy))
             .collect();
         assert_eq!(bins, [(2, 0.5), (3, 2.0 / 3.0)]);
-        // .9 itself is not above.
+        // .9 itself does not count as above.
         let sure = found.above_90.unwrap();
         assert_eq!((sure.of, sure.share), (2.0, 0.5));
         let error = (2.0 * (0.5 - 0.02) + 3.0 * (0.95 - 2.0 / 3.0)) / 5.0;

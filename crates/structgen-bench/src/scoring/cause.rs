@@ -1,4 +1,4 @@
-//! Why a field is wrong.
+//! Classifies why a field is wrong.
 
 use std::fmt;
 
@@ -9,39 +9,39 @@ use super::equality::equal;
 use super::fields::Field;
 use super::source::Source;
 
-/// What a wrong field has in place of the expected value: the first that applies.
+/// How the value of a wrong field differs from the expected one: the first cause that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// There was no answer: the text does not fit the model's context, or no document the tokens that are left.
+    /// There was no answer: the text exceeds the model's context, or the document the remaining tokens.
     DoesNotFit,
     /// There was no answer: the output is not JSON.
     NotJson,
     /// There was no answer for another reason.
     NoAnswer,
-    /// A value is expected, and there is none, or null.
+    /// A value is expected, but it is missing or null.
     Missing,
-    /// No value is expected, or null, and there is one.
+    /// No value is expected, or null, but there is one.
     Invented,
     /// A value of another JSON type.
     OtherType,
-    /// A wrong one of the schema's values.
+    /// Another one of the schema's enumerated values.
     Enum,
-    /// True for false, or the reverse.
+    /// True instead of false, or the reverse.
     Boolean,
-    /// An array or object of another size.
+    /// An array or object of the wrong size.
     Length,
     /// An array or object of the right size with other items.
     Items,
     /// The expected value of another field.
     OtherField,
-    /// A part of the text that overlaps the right one.
+    /// A part of the text that overlaps the correct one.
     Borders,
     /// Another part of the text.
     OtherPart,
     /// Another number of the text.
     OtherNumber,
-    /// A string or number that is not in the text. Numbers in words are not looked for.
+    /// A string or number that is not in the text. Number words are not recognised.
     NotInText,
 }
 
@@ -68,7 +68,8 @@ impl fmt::Display for Cause {
 }
 
 impl Cause {
-    /// The cause of a field of an answer; none if it is right. `all` are the fields of the same document.
+    /// Returns the cause for a field of an answer, or `None` if it is correct. `all` are the fields of the same
+    /// document.
     #[must_use]
     pub fn of(field: &Field<'_>, all: &[Field<'_>], source: &Source) -> Option<Self> {
         if field.is_right {
@@ -124,7 +125,7 @@ fn sizes(expected: usize, actual: usize) -> Cause {
     }
 }
 
-/// Whether a value is a leaf of another.
+/// Returns whether a value is a leaf of another.
 fn holds(value: &Value, leaf: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(|item| holds(item, leaf)),

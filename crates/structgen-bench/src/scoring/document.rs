@@ -1,4 +1,4 @@
-//! A text with the right document, and how right an answer to it is.
+//! A text with the correct document, and the score of an answer.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::fields::fields;
 use super::soft::soft_score;
 use super::source::Source;
 
-/// A text, what is asked of it, and the right answer.
+/// A text, its schema, and the correct answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -19,18 +19,18 @@ pub struct Sample {
     pub text: String,
     /// The JSON Schema.
     pub schema: Value,
-    /// The right document.
+    /// The correct document.
     pub expected: Value,
-    /// A name for it.
+    /// Its id.
     #[serde(default)]
     pub id: String,
-    /// What sort of text it is, such as `receipt`.
+    /// The kind of text, such as `receipt`.
     #[serde(default)]
     pub kind: Option<String>,
     /// Its language.
     #[serde(default)]
     pub language: Option<String>,
-    /// What it is about.
+    /// Its domain.
     #[serde(default)]
     pub domain: Option<String>,
 }
@@ -39,21 +39,21 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", content = "message", rename_all = "snake_case")]
 pub enum Failure {
-    /// The text does not fit the model's context, or no document the tokens that are left.
+    /// The text exceeds the model's context, or the document the remaining tokens.
     DoesNotFit(String),
-    /// The output is not JSON. It is the message.
+    /// The output is not JSON. The message is the output.
     NotJson(String),
-    /// Anything else, such as a schema that is refused.
+    /// Anything else, such as a schema that is not supported.
     Other(String),
 }
 
-/// An answer beside the right one.
+/// An answer, compared with the correct one.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Document {
-    /// The sample's name.
+    /// The sample's id.
     pub id: String,
-    /// The sample's sort of text.
+    /// The sample's kind of text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The sample's language.
@@ -62,7 +62,7 @@ pub struct Document {
     /// The sample's domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Whether all of it is right: it equals the expected document.
+    /// Whether the answer is completely correct: it equals the expected document.
     pub is_exact: bool,
     /// The [soft score](soft_score); 0 without an answer.
     pub soft: f64,
@@ -73,7 +73,7 @@ pub struct Document {
     pub fields: Vec<ScoredField>,
 }
 
-/// A field, and why it is wrong if it is.
+/// A field, and the cause if it is wrong.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ScoredField {
@@ -82,16 +82,16 @@ pub struct ScoredField {
     /// Its type: see [`Field::kind`](super::Field::kind).
     #[serde(rename = "type")]
     pub kind: String,
-    /// The expected value; none for an absent property.
+    /// The expected value; `None` for an absent property.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Value>,
     /// The answer's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<Value>,
-    /// Why it is wrong; none for a right one.
+    /// Why it is wrong; `None` for a correct one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// How probable its value was, where that is known.
+    /// How probable its value was, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Probability>,
 }
@@ -101,14 +101,14 @@ pub struct ScoredField {
 pub struct Probability {
     /// Under the model alone.
     pub model: f64,
-    /// Under the model and the constraint.
+    /// Under the model with the constraint.
     pub allowed: f64,
-    /// How often such fields are right, by the model's calibration.
+    /// How often such fields are correct, by the model's calibration.
     pub calibrated: f64,
 }
 
 impl Sample {
-    /// Compares an answer with the right one. `confidence` returns how probable the value at a JSON Pointer was.
+    /// Compares an answer with the correct one. `confidence` returns how probable the value at a JSON Pointer was.
     #[must_use]
     pub fn score(
         &self,
@@ -144,7 +144,7 @@ impl Sample {
 }
 
 impl ScoredField {
-    /// Whether the answer is right.
+    /// Returns whether the answer is correct.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.cause.is_none()
@@ -191,7 +191,7 @@ mod tests {
         assert!(
             right.is_exact && right.soft == 1.0 && right.fields.iter().all(ScoredField::is_right)
         );
-        // A key that nobody asked for is no field, and the document is not exact.
+        // An unexpected key is not a field, but the document is not exact.
         let more = sample.score(
             &Ok(json!({"age": 36, "name": "Ada Lovelace", "x": 1})),
             none,

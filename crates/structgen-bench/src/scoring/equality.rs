@@ -1,8 +1,8 @@
-//! When two values are the same.
+//! Equality of values.
 
 use serde_json::{Number, Value};
 
-/// Whether two values are equal: numbers by value (`1` is `1.0`), keys in any order, all else exactly.
+/// Returns whether two values are equal: numbers by value (`1` is `1.0`), keys in any order, all else exactly.
 #[must_use]
 pub fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -21,7 +21,7 @@ pub fn equal(a: &Value, b: &Value) -> bool {
 fn numbers_equal(a: &Number, b: &Number) -> bool {
     match a.is_f64() || b.is_f64() {
         true => a.as_f64() == b.as_f64(),
-        // Whole numbers beyond 2^53 are not rounded.
+        // Integers beyond 2^53 must not be rounded.
         false => a == b,
     }
 }

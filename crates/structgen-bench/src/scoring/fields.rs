@@ -5,27 +5,27 @@ use structgen::grammar::json_pointer::escaped;
 
 use super::equality::equal;
 
-/// How many references are followed to one schema.
+/// Maximum number of references to follow to a schema.
 const MAX_REFERENCES: usize = 32;
 
-/// A field: what is expected, and what the answer has.
+/// A field with its expected and actual values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field<'v> {
     /// The JSON Pointer of its value.
     pub pointer: String,
-    /// Its type as the schema states it, such as `integer` or `string (date)`; `enum`; `absent` and `null` where that
-    /// is what is expected.
+    /// Its type according to the schema, such as `integer` or `string (date)`; `enum`; or `absent` and `null` if that
+    /// is expected.
     pub kind: String,
-    /// The expected value; none for an absent property.
+    /// The expected value; `None` for an absent property.
     pub expected: Option<&'v Value>,
     /// The answer's value.
     pub actual: Option<&'v Value>,
-    /// Whether the answer is right.
+    /// Whether the answer is correct.
     pub is_right: bool,
 }
 
-/// The fields of a document. Which there are depends on the schema and the expected document alone; without an answer,
-/// all are wrong.
+/// Returns the fields of a document. They depend only on the schema and the expected document; without an answer, all
+/// are wrong.
 #[must_use]
 pub fn fields<'v>(
     schema: &Value,
@@ -46,8 +46,8 @@ struct Walk<'s, 'v> {
 }
 
 impl<'s, 'v> Walk<'s, 'v> {
-    /// `is_reached`: whether the answer has the object that the value would be in. Where it has not, nothing in it is
-    /// right for being absent.
+    /// `is_reached` is whether the answer has the object that should contain the value. If not, nothing in that object
+    /// is correct for being absent.
     fn value(
         &mut self,
         pointer: &str,
@@ -108,7 +108,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         }
     }
 
-    /// The schema that decides: the target of a reference, the first branch of a union that is not null.
+    /// Returns the effective schema: the target of a reference, or the first branch of a union that is not null.
     fn resolved(&self, mut schema: &'s Value) -> &'s Value {
         for _ in 0..MAX_REFERENCES {
             let branches = ["anyOf", "oneOf", "allOf"].map(|keyword| schema[keyword].as_array());
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// `pointer kind +` for each right field, `-` for each wrong one.
+    /// Formats fields as `pointer kind +` if correct, and with `-` if wrong.
     fn check(schema: &Value, expected: &Value, answer: Option<&Value>) -> Vec<String> {
         let line = |field: Field<'_>| {
             let mark = if field.is_right { '+' } else { '-' };
@@ -243,7 +243,7 @@ mod tests {
             "/c/e integer -",
         ];
         assert_eq!(check(&schema, &expected, Some(&invented)), wrong);
-        // No answer is no right answer.
+        // Without an answer, every field is wrong.
         assert_eq!(check(&schema, &expected, None), wrong);
         // An absent object is one field, and so is one that is null.
         let absent = json!({"a": "x"});

@@ -1,15 +1,15 @@
-//! Which confidences would be kept.
+//! Fits a calibration.
 
-/// How much weights are drawn to zero: fields that no weights could tell apart leave them finite.
+/// Regularisation of the weights towards zero, which keeps them finite for separable data.
 const RIDGE: f64 = 1e-3;
-/// Newton's method is done long before.
+/// Newton's method converges long before.
 const STEPS: usize = 50;
-/// Logarithms of probabilities below this are no different from one another.
+/// Log probabilities below this count as equal.
 const LEAST: f64 = -50.0;
 
-/// A logistic regression of whether fields are right on the logarithms of their probabilities (Platt 1999): the intercept, and
-/// the weights of the first and of the second. No weight is negative: a field that is more probable is not less sure. None of no
-/// fields.
+/// Fits a logistic regression of whether fields are correct on their two log probabilities (Platt 1999); returns the
+/// intercept and the two weights. No weight is negative: a more probable field never has less confidence. Returns
+/// `None` without fields.
 #[must_use]
 pub fn fit_confidence(fields: &[([f64; 2], bool)]) -> Option<[f64; 3]> {
     if fields.is_empty() {
@@ -24,7 +24,7 @@ pub fn fit_confidence(fields: &[([f64; 2], bool)]) -> Option<[f64; 3]> {
             )
         })
         .collect();
-    // The best weights have one of them at zero, where both would not be positive.
+    // If not all of the best weights would be positive, one of them is zero.
     let fits = [
         [true; 3],
         [true, true, false],
@@ -42,7 +42,7 @@ fn newton(rows: &[([f64; 3], f64)], used: &[bool; 3]) -> [f64; 3] {
         let mut gradient = weights.map(|weight| -RIDGE * weight);
         let mut curvature = [[0.0; 3]; 3];
         for (row, right) in rows {
-            // What is not used is nought, and so its weight stays.
+            // An unused feature is zero, so its weight does not change.
             let row: &[f64; 3] = &[0, 1, 2].map(|i| if used[i] { row[i] } else { 0.0 });
             let p = probability(&weights, row);
             for i in 0..3 {
@@ -76,7 +76,7 @@ fn loss(rows: &[([f64; 3], f64)], weights: &[f64; 3]) -> f64 {
     rows.iter().map(of).sum()
 }
 
-/// Solves a system that is symmetric and positive definite, by elimination.
+/// Solves a symmetric positive definite system by elimination.
 fn solve(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> [f64; 3] {
     for i in 0..3 {
         for j in 0..3 {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_weights_that_made_the_fields_are_found() {
-        // Every field as often as its confidence says.
+        // Each field is correct as often as its confidence says.
         let (intercept, weight) = (1.5, 0.8);
         let mut fields = Vec::new();
         for at in 1..40 {

@@ -1,14 +1,14 @@
-//! How right extracted documents are.
+//! The accuracy of extracted documents.
 //!
-//! A [`Sample`] is a text with a schema and the right document; [`Sample::score`] compares an answer with it, field by
-//! field, and [`Summary`] adds up what many samples came to.
+//! A [`Sample`] is a text with a schema and the correct document; [`Sample::score`] compares an answer with it, field
+//! by field, and [`Summary`] aggregates many samples.
 //!
-//! A **field** is a leaf that the schema or the expected document names. Objects are taken apart along the schema's
-//! `properties`; an array is one field, and so is an object without `properties`. A field is right if its value equals
-//! the expected one: numbers by value, all else exactly. An absent optional property is right if it is absent. An
-//! answer that is not there has no right field.
+//! A **field** is a leaf that the schema or the expected document names. Objects are split along the schema's
+//! `properties`; an array is a single field, and so is an object without `properties`. A field is correct if its value
+//! equals the expected one: numbers by value, all else exactly. An absent optional property is correct if it is absent.
+//! A missing answer has no correct fields.
 //!
-//! The **soft score** ([`soft_score`]) says how close an answer comes.
+//! The **soft score** ([`soft_score`]) measures how close an answer comes.
 
 mod bootstrap;
 mod calibration;

@@ -1,4 +1,4 @@
-//! A score for answers that are nearly right.
+//! A score for answers that are almost correct.
 
 use std::cmp::Ordering;
 
@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use super::equality::equal;
 
-/// How close two values are, from 0 to 1; 1 for equal ones only. It is symmetric.
+/// Returns how close two values are, from 0 to 1; 1 for equal ones only. It is symmetric.
 ///
-/// The two are aligned as trees: objects by key, arrays by the alignment in order that scores best. The score is the
-/// mean over the leaves of both, aligned ones counted once; a leaf that stands on one side only scores 0, and an empty
-/// object or array is a leaf. Strings score their similarity (1 less the edit distance over the longer one's length, in
-/// characters). All other leaves score 1 or 0: a number that is close is as wrong as any other.
+/// The two are aligned as trees: objects by key, arrays by the best-scoring alignment in order. The score is the mean
+/// over the leaves of both, counting aligned ones once; a leaf on one side only scores 0, and an empty object or array
+/// is a leaf. Strings score their similarity (1 minus the edit distance divided by the longer one's length, in
+/// characters). All other leaves score 1 or 0: a close number is as wrong as any other.
 #[must_use]
 pub fn soft_score(a: &Value, b: &Value) -> f64 {
     let score = aligned(a, b);
     score.sum / score.leaves as f64
 }
 
-/// The scores of some leaves, added up.
+/// The sum over some leaves' scores.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     sum: f64,
@@ -26,7 +26,7 @@ struct Score {
 }
 
 impl Score {
-    /// Leaves that stand on one side only.
+    /// Scores leaves on one side only.
     fn unmatched(value: &Value) -> Self {
         Self {
             sum: 0.0,
@@ -41,7 +41,7 @@ impl Score {
         }
     }
 
-    /// The larger sum is better, then the one over fewer leaves.
+    /// A larger sum is better, then fewer leaves.
     fn compare(&self, other: &Self) -> Ordering {
         { self.sum.total_cmp(&other.sum) }.then(other.leaves.cmp(&self.leaves))
     }
@@ -80,7 +80,7 @@ fn aligned(a: &Value, b: &Value) -> Score {
     }
 }
 
-/// The best alignment of two sequences in order (Needleman and Wunsch 1970).
+/// Finds the best alignment of two sequences in order (Needleman and Wunsch 1970).
 fn sequences(a: &[Value], b: &[Value]) -> Score {
     let mut row = vec![Score::default()];
     for item in b {
@@ -120,11 +120,11 @@ mod tests {
             // Strings by edit distance in characters.
             (json!("Grät"), json!("Graz"), 0.5),
             (json!("12"), json!(12), 0.0),
-            // Numbers by value, and nothing for being close.
+            // Numbers by value; being close does not count.
             (json!(100), json!(100.0), 1.0),
             (json!(100), json!(101), 0.0),
             (json!(null), json!(false), 0.0),
-            // Arrays in order: one item more moves none of the others.
+            // Arrays in order: an additional item does not shift the others.
             (json!([1, 2, 3]), json!([0, 1, 2, 3]), 0.75),
             (json!([1, 2]), json!([2, 1]), 1.0 / 3.0),
             (
@@ -132,7 +132,7 @@ mod tests {
                 json!([{"n": "cd", "q": 2}]),
                 0.5,
             ),
-            // Empty ones are leaves.
+            // Empty containers are leaves.
             (json!([]), json!([]), 1.0),
             (json!([]), json!([1]), 0.0),
             (json!({}), json!([]), 0.0),

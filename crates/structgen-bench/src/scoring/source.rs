@@ -1,8 +1,8 @@
-//! The text that answers come from, and what stands in it.
+//! The text that answers come from, and what occurs in it.
 
 use std::ops::Range;
 
-/// A text in which values are looked up. Runs of whitespace count as one space.
+/// A text in which values are searched for. Runs of whitespace count as one space.
 #[derive(Clone, Debug)]
 pub struct Source {
     text: String,
@@ -10,7 +10,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A text.
+    /// Creates it from a text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let text = one_spaced(text);
@@ -18,13 +18,13 @@ impl Source {
         Self { text, numbers }
     }
 
-    /// Whether a string stands in the text.
+    /// Returns whether the text contains a string.
     #[must_use]
     pub fn contains(&self, part: &str) -> bool {
         self.spans(&one_spaced(part)).next().is_some()
     }
 
-    /// Whether two strings stand in the text so that they share characters.
+    /// Returns whether two strings occur in the text such that they overlap.
     #[must_use]
     pub fn overlap(&self, a: &str, b: &str) -> bool {
         let (a, b) = (one_spaced(a), one_spaced(b));
@@ -32,14 +32,14 @@ impl Source {
             .any(|a| self.spans(&b).any(|b| a.start < b.end && b.start < a.end))
     }
 
-    /// Whether a number stands in the text in digits, of either sign, with a point or a comma before its decimals and
-    /// with or without marks between thousands.
+    /// Returns whether a number occurs in the text in digits, of either sign, with a point or a comma before its
+    /// decimals and with or without thousands separators.
     #[must_use]
     pub fn has_number(&self, number: f64) -> bool {
         self.numbers.contains(&number.abs())
     }
 
-    /// Where a string that is not empty stands.
+    /// Returns the occurrences of a string that is not empty.
     fn spans<'t>(&'t self, part: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
         let matches = (!part.is_empty()).then(|| self.text.match_indices(part));
         let span = |(at, part): (usize, &str)| at..at + part.len();
@@ -51,7 +51,7 @@ fn one_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Every number that the text's digits may mean.
+/// Returns every number that the text's digits may mean.
 fn numbers(text: &str) -> Vec<f64> {
     const MARKS: [char; 5] = ['.', ',', '\'', '’', ' '];
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn numbers(text: &str) -> Vec<f64> {
                     .filter_map(|digits| digits.parse::<f64>().ok()),
             );
         }
-        // Thousands may be set apart by spaces.
+        // Thousands may be separated by spaces.
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         for first in 0..words.len() {
             let mut joined = words[first].to_owned();
@@ -82,7 +82,7 @@ fn numbers(text: &str) -> Vec<f64> {
     found
 }
 
-/// A word of digits and marks, with the point as its decimal mark and with the comma.
+/// Parses a word of digits and marks, with the point as its decimal mark and with the comma.
 fn readings(word: &str) -> impl Iterator<Item = f64> {
     let plain = |decimal: char| {
         { word.chars() }

@@ -1,4 +1,4 @@
-//! What the answers to many texts come to.
+//! Aggregates the answers to many texts.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::calibration::Calibration;
 use super::cause::Cause;
 use super::document::{Document, Probability, ScoredField};
 
-/// How many examples of a cause are kept.
+/// Number of examples to keep per cause.
 const EXAMPLES: usize = 3;
 
 /// Figures of many documents.
@@ -19,25 +19,25 @@ const EXAMPLES: usize = 3;
 pub struct Summary {
     /// The share of documents that are exact.
     pub objects: Option<Estimate>,
-    /// The share of fields that are right.
+    /// The share of correct fields.
     pub fields: Option<Estimate>,
     /// The mean of the documents' soft scores.
     pub soft: Option<Estimate>,
-    /// The share of right fields by type.
+    /// The share of correct fields by type.
     pub by_type: Vec<Group>,
-    /// The same by sort of text.
+    /// The same by kind of text.
     pub by_kind: Vec<Group>,
     /// The same by language.
     pub by_language: Vec<Group>,
     /// The same by domain.
     pub by_domain: Vec<Group>,
-    /// Why fields are wrong, the most frequent cause first.
+    /// Why fields are wrong, most frequent cause first.
     pub causes: Vec<CauseCount>,
-    /// How confidences under the model alone are kept.
+    /// The calibration of confidences under the model alone.
     pub calibration_model: Option<Calibration>,
-    /// How confidences under the model and the constraint are kept.
+    /// The calibration of confidences under the model with the constraint.
     pub calibration_allowed: Option<Calibration>,
-    /// How the model's calibrated confidences are kept.
+    /// The calibration of the model's calibrated confidences.
     pub calibration: Option<Calibration>,
 }
 
@@ -45,11 +45,11 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Group {
-    /// What its members have in common.
+    /// The common property of its members.
     pub name: String,
-    /// The share of fields that are right.
+    /// The share of correct fields.
     pub fields: Estimate,
-    /// The share of documents that are exact; none for a type.
+    /// The share of documents that are exact; `None` for a type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<Estimate>,
 }
@@ -62,7 +62,7 @@ pub struct CauseCount {
     pub cause: Cause,
     /// The number of fields.
     pub fields: usize,
-    /// The first of them.
+    /// The first few of them.
     pub examples: Vec<Example>,
 }
 
@@ -70,18 +70,18 @@ pub struct CauseCount {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Example {
-    /// The name of its text.
+    /// The id of its text.
     pub id: String,
     /// The JSON Pointer of its value.
     pub pointer: String,
-    /// The expected value; none for an absent property.
+    /// The expected value; `None` for an absent property.
     pub expected: Option<Value>,
     /// The answer's value.
     pub actual: Option<Value>,
 }
 
 impl Summary {
-    /// The figures of documents.
+    /// Aggregates documents.
     #[must_use]
     pub fn new(documents: &[Document]) -> Self {
         let all: Vec<&Document> = documents.iter().collect();
@@ -107,7 +107,7 @@ fn exact(documents: &[&Document]) -> Option<Estimate> {
     estimate(&exact.collect::<Vec<_>>())
 }
 
-/// The share of right ones among the fields that are counted.
+/// Returns the share of correct fields among those counted.
 fn right(documents: &[&Document], counts: impl Fn(&ScoredField) -> bool) -> Option<Estimate> {
     let text = |document: &&Document| {
         let fields = document.fields.iter().filter(|field| counts(field));
@@ -132,7 +132,7 @@ fn by_type(documents: &[&Document]) -> Vec<Group> {
     kinds.iter().filter_map(group).collect()
 }
 
-/// Groups of texts; texts that do not say which they belong to are in none.
+/// Groups texts by a property; texts without it are in no group.
 fn groups<'d>(
     documents: &[&'d Document],
     name: impl Fn(&'d Document) -> Option<&'d str>,

@@ -45,7 +45,7 @@ fn every_strategy_is_timed_and_writes_what_the_plain_one_writes() {
         let one = contender(&format!("JSON Schema, {name}"));
         assert_eq!(one["texts"], plain["texts"], "{name}");
         assert_eq!(one["rounds"].as_array().unwrap().len(), 2);
-        // Drafts save runs, or there would be no use for them.
+        // Drafts must save runs, or they would be useless.
         assert!(one["rounds"][0]["runs"].as_u64() < plain["rounds"][0]["runs"].as_u64());
     }
     let bare = contender("bare Session::run, 9 tokens");

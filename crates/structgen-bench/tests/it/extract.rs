@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const PERSON: &str = r#"{"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"},
     "nick": {"type": "string"}}, "required": ["name", "age"]}"#;
 
-/// Three texts of two languages, of which the last is longer than the embedded model's context.
+/// Three texts in two languages, the last of which exceeds the embedded model's context.
 fn set() -> String {
     let schema: Value = serde_json::from_str(PERSON).unwrap();
     let config = std::fs::read(model_folder().join("config.json")).unwrap();
@@ -86,7 +86,7 @@ fn answers_are_scored_in_every_mode_and_strategy() {
         assert_eq!(documents[2]["failure"]["reason"], "does_not_fit");
         let fields = documents[2]["fields"].as_array().unwrap();
         assert!(fields.iter().all(|field| field["cause"] == "does_not_fit"));
-        // What is counted is what the fields are.
+        // The counts agree with the fields.
         let right = { documents.iter() }
             .flat_map(|document| document["fields"].as_array().unwrap())
             .filter(|field| field.get("cause").is_none());
@@ -181,7 +181,7 @@ fn long_texts_are_read_in_windows() {
     assert_eq!(constrained["speed"]["in_windows"], 1);
     let document = &constrained["documents"][0];
     assert!(document.get("failure").is_none() && document["fields"][0]["actual"].is_string());
-    // Without a constraint there is nothing that would make one answer of several.
+    // Without a constraint, there is no way to merge several answers.
     assert_eq!(
         unconstrained["documents"][0]["failure"]["reason"],
         "does_not_fit"

@@ -112,7 +112,7 @@ fn forced_tokens_are_counted_when_they_are_asked_for() {
         assert_eq!(run.code, 0, "{run:?}");
         run.out
     };
-    // What was counted before is as without.
+    // The other counts are the same as without the option.
     let work = |out: &str| {
         let lines = out.lines().filter(|line| {
             ["masks ", "trie nodes walked", "states "]
@@ -162,7 +162,7 @@ fn forced_tokens_are_counted_when_they_are_asked_for() {
         );
         assert_eq!(row[5], of("differing")[0].unwrap().to_string());
     }
-    // `{"b": 1, "a": "é"}`: in profile exact whitespace may come everywhere, but not so in the other.
+    // `{"b": 1, "a": "é"}`: the profile exact allows whitespace everywhere, the other one does not.
     let of = |form: &str| records[0][form]["jumped"].as_u64().unwrap();
     assert!(
         of("forced_generate") >= 4 && of("forced_generate") > of("forced_exact"),

@@ -1,4 +1,4 @@
-//! `structgen check`: does a text fit, and if not, where and why.
+//! `structgen check`: whether a text matches, and if not, where and why.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ use crate::yaml;
     Exit codes: 0 the text matches (--jsonl alone: every line was answered), 1 it does not, 2 bad input."
 )]
 pub(crate) struct Args {
-    /// Many texts, one a line; without a constraint, many constraints, each with its texts
+    /// Read one text per line; without a constraint, one constraint with its texts per line
     #[arg(long)]
     jsonl: bool,
     #[command(flatten)]

@@ -41,7 +41,7 @@ struct Answer {
     warnings: Vec<String>,
 }
 
-/// The answer about one text of many.
+/// The answer about one of many texts.
 #[derive(Serialize)]
 struct LineAnswer {
     line: u64,
@@ -50,7 +50,7 @@ struct LineAnswer {
     error: Option<String>,
 }
 
-/// Checks each line against one constraint. Lines without a value are left out where lines are JSON.
+/// Checks each line against one constraint. If lines are JSON, empty ones are skipped.
 pub(crate) fn run_texts(
     checker: &Checker,
     input: Box<dyn BufRead + Send>,
@@ -63,7 +63,7 @@ pub(crate) fn run_texts(
         if is_json && text.trim_ascii().is_empty() {
             continue;
         }
-        // A text that is too much to check is the error of its line.
+        // A text that is too expensive to check is an error of its line.
         let error = match checker.check(text) {
             Ok(None) => None,
             Ok(Some(misfit)) => Some(misfit.to_string()),

@@ -1,4 +1,4 @@
-//! `structgen choose`: how probable each of some texts is after a prompt.
+//! `structgen choose`: how probable each of several texts is after a prompt.
 
 use std::path::PathBuf;
 
@@ -21,28 +21,28 @@ use crate::output::write_line;
 pub(crate) struct Args {
     #[command(flatten)]
     prompt: TextArgs,
-    /// Put the prompt through the model's chat template
+    /// Apply the model's chat template to the prompt
     #[arg(long)]
     chat: bool,
-    /// A choice; may be repeated
+    /// Text to choose from; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     choice: Vec<String>,
-    /// The lines of a file are choices
+    /// Read choices from a file, one per line
     #[arg(long, value_name = "FILE")]
     choices_file: Option<PathBuf>,
-    /// Count every way of writing a choice as tokens, and not only the tokenizer's
+    /// Sum over all tokenizations of a choice, not just the tokenizer's own
     #[arg(long)]
     all_tokenizations: bool,
-    /// The most runs of the model for all tokenizations
+    /// Maximum number of model runs for --all-tokenizations
     #[arg(long, value_name = "N", requires = "all_tokenizations", value_parser = whole::<usize>)]
     max_runs: Option<usize>,
-    /// For all tokenizations, stop when no more than this share of the probability found is missing
+    /// With --all-tokenizations, stop once at most this share of the probability found is missing
     #[arg(long, value_name = "P", requires = "all_tokenizations")]
     tolerance: Option<f64>,
-    /// Let anything follow a choice, instead of the end of the output
+    /// Allow more text after a choice, instead of the end of the output
     #[arg(long)]
     no_end: bool,
-    /// Print a JSON object for each choice, in their order
+    /// Print one JSON object per choice, in the order given
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut listed: Vec<_> = choices.iter().zip(&found).collect();
     if args.json {
         for (choice, found) in listed {
-            // What is 0 has no logarithm, and JSON has no word for that.
+            // The logarithm of 0 is infinite, which JSON cannot represent.
             let log = Some(found.log_probability).filter(|log| log.is_finite());
             let line = serde_json::json!({
                 "choice": choice,

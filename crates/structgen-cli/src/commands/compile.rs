@@ -1,4 +1,4 @@
-//! `structgen compile`: what became of each keyword of a schema.
+//! `structgen compile`: how each keyword of a schema was compiled.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::schema_args::SchemaArgs;
     Exit codes: 0 the schema compiles, 2 it does not, or other bad input."
 )]
 pub(crate) struct Args {
-    /// The JSON Schema: a file with JSON or YAML, - for standard input, or the schema itself
+    /// JSON Schema: a JSON or YAML file, - for standard input, or the schema itself
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// Write the report as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
-    /// Write the grammar that the schema became, instead of the report
+    /// Print the compiled grammar instead of the report
     #[arg(long, conflicts_with = "json")]
     grammar: bool,
     #[command(flatten)]
@@ -41,18 +41,18 @@ pub(crate) struct Args {
     timeout: TimeoutArgs,
 }
 
-/// A file of what was compiled.
+/// Where to write the compiled constraint.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Compiled constraint")]
 struct CompiledArgs {
-    /// Compile for the vocabulary of this tokenizer.json, too, and write the constraint with the masks that are quick to compute: programs take it with
-    /// `CompiledConstraint::load`
+    /// Also compile for the vocabulary of this tokenizer.json, and write the constraint with the masks that are quick
+    /// to compute; programs load it with `CompiledConstraint::load`
     #[arg(long, value_name = "FILE", requires = "tokenizer")]
     out: Option<PathBuf>,
-    /// The tokenizer.json
+    /// Path to tokenizer.json
     #[arg(long, value_name = "FILE", requires = "out")]
     tokenizer: Option<PathBuf>,
-    /// An end-of-sequence id; may come several times
+    /// End-of-sequence token id; may be repeated
     #[arg(long, value_name = "ID", requires = "out", value_parser = whole::<u32>)]
     eos: Vec<u32>,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(DONE)
 }
 
-/// Writes the constraint for a vocabulary into a file, if that was asked for; returns what is in it.
+/// Writes the constraint for a vocabulary to a file, if requested; returns what it contains.
 fn write_compiled(
     args: &CompiledArgs,
     constraint: &Constraint,

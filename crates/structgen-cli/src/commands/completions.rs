@@ -1,4 +1,4 @@
-//! `structgen completions`: what completes commands and flags in a shell.
+//! `structgen completions`: shell completion scripts.
 
 use clap_complete::{Shell, generate};
 
@@ -14,7 +14,7 @@ use crate::{Outcome, command_line};
     For fish: structgen completions fish > ~/.config/fish/completions/structgen.fish"
 )]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell to generate completions for
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

@@ -1,4 +1,4 @@
-//! `structgen grammar convert`: GBNF of other notations.
+//! `structgen grammar convert`: converts other notations to GBNF.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,13 @@ use crate::output::write;
 /// Options of `structgen grammar convert`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The notation of the file
+    /// Notation of the file
     #[arg(long, value_enum, value_name = "NOTATION")]
     from: NotationArg,
-    /// The rule to start from; without it, the first one, or `start` in Lark
+    /// Start rule [default: the first rule, or `start` in Lark]
     #[arg(long, value_name = "NAME")]
     root: Option<String>,
-    /// The grammar; `-` reads standard input
+    /// Grammar file; `-` reads standard input
     file: PathBuf,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct Args {
 enum NotationArg {
     /// ABNF of RFC 5234 and RFC 7405
     Abnf,
-    /// EBNF of the W3C's specifications
+    /// EBNF as in W3C specifications
     Ebnf,
-    /// The dialect of Lark that llguidance reads
+    /// Lark, in llguidance's dialect
     Lark,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let Document { name, text } = Document::read(&args.file)?;
     let made = to_gbnf(&text, notation, args.root.as_deref())
         .with_context(|| format!("{name} cannot be converted"))?;
-    // What is taken away from a rule has to be regular, and schemas have to be understood, which only shows here.
+    // Only compiling shows whether an exclusion is regular and whether embedded schemas are supported.
     Constraint::gbnf(&made).with_context(|| format!("what {name} becomes cannot be used"))?;
     write(&made)?;
     Ok(DONE)

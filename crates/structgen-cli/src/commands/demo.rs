@@ -1,4 +1,4 @@
-//! `structgen demo`: the first thing that a newcomer sees.
+//! `structgen demo`: a first look for newcomers.
 
 use std::time::Instant;
 
@@ -94,7 +94,7 @@ fn show(
     let compiled = started.elapsed();
     let extraction = extractor.extract(&sample.text)?;
 
-    // What is generated is a part of what the schema allows: this asks the whole of it, in another profile.
+    // Outputs are drawn from a subset of what the schema allows: check them against the exact profile.
     let exact = SchemaOptions::new().with_profile(Profile::Exact);
     let checker = Checker::new(&Constraint::json_schema_str(sample.schema.get(), &exact)?)?;
     let valid = checker.check(extraction.json.as_bytes())?.is_none();
@@ -148,7 +148,7 @@ fn figures(extraction: &Extraction<Value>, valid: bool, compiled: std::time::Dur
     )
 }
 
-/// What should stand in fields that are wrong, a line each.
+/// Formats the expected values of wrong fields, one per line.
 fn corrections(wrong: &[Wrong]) -> Vec<String> {
     let line = |wrong: &Wrong| match &wrong.expected {
         Some(value) => format!("{} should be {value}", wrong.pointer),
@@ -204,7 +204,7 @@ impl Totals {
     }
 }
 
-/// A label, and lines beside it.
+/// Formats a label with lines beside it.
 fn block(paint: Paint, label: &str, lines: &[String]) -> String {
     let mut text = String::new();
     for (at, line) in lines.iter().enumerate() {
@@ -222,7 +222,7 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Lines of words that fit beside a label.
+/// Wraps a text to the width beside a label.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
@@ -241,7 +241,7 @@ fn wrap(text: &str) -> Vec<String> {
     lines
 }
 
-/// The notation, cut after commas.
+/// Wraps schema notation after commas.
 fn wrap_notation(notation: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in notation.split_inclusive(',') {

@@ -1,5 +1,5 @@
-//! What the demonstration shows: ten texts of the hand-written test set, drawn by a rule that does not look at what the model makes of
-//! them (`training/demo_samples.py`).
+//! The demonstration's samples: ten texts of the hand-written test set, chosen by a rule that ignores how the model
+//! does on them (`training/demo_samples.py`).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A text, a schema, and what a careful reader would answer.
+/// A text, a schema, and the answer that a careful reader would give.
 #[derive(Deserialize)]
 pub(crate) struct Sample {
     pub(crate) id: String,
@@ -21,15 +21,15 @@ pub(crate) fn samples() -> serde_json::Result<Vec<Sample>> {
     serde_json::from_str(include_str!("demo_samples.json"))
 }
 
-/// A field whose value is not the one that is expected.
+/// A field whose value differs from the expected one.
 pub(crate) struct Wrong {
     /// Its JSON Pointer.
     pub(crate) pointer: String,
     pub(crate) expected: Option<Value>,
 }
 
-/// How many fields there are, and which are wrong. A field is a value that is not an object: an array counts as one, and so does a field
-/// of one side that is missing on the other.
+/// Returns the number of fields, and which are wrong. A field is a value that is not an object: an array counts as one,
+/// and so does a field that one side lacks.
 pub(crate) fn compare(found: &Value, expected: &Value) -> (usize, Vec<Wrong>) {
     let (mut found_fields, mut expected_fields) = (BTreeMap::new(), BTreeMap::new());
     collect(found, String::new(), &mut found_fields);
@@ -66,7 +66,7 @@ fn collect<'v>(value: &'v Value, pointer: String, fields: &mut BTreeMap<String, 
     }
 }
 
-/// Numbers by value, all else exactly.
+/// Compares numbers by value, and all else exactly.
 fn are_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),

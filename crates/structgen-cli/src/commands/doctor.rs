@@ -1,4 +1,4 @@
-//! `structgen doctor`: what works and what does not, before anyone needs to guess.
+//! `structgen doctor`: checks the installation and reports what works and what does not.
 
 use std::path::Path;
 
@@ -20,15 +20,15 @@ use crate::process;
 pub(crate) struct Args {
     #[command(flatten)]
     load: LoadArgs,
-    /// Write the findings as JSON
+    /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// The checks so far.
+/// The checks made so far.
 struct Checkup {
     failed: bool,
-    /// The findings, where they are written as JSON at the end and not one by one.
+    /// The findings, if they are printed as JSON at the end rather than one by one.
     findings: Option<Vec<Value>>,
 }
 
@@ -135,7 +135,7 @@ fn look_at_folder(
                 &format!("{} ({layout})", found.model.display()),
             )
         }
-        // Loading the model says it again, and is what fails.
+        // Loading the model reports this as well, and that is the failure.
         Err(_) => Ok(()),
     }
 }
@@ -199,7 +199,7 @@ fn look_at_model(checkup: &mut Checkup, model: &Model) -> std::io::Result<()> {
     }
 }
 
-/// What the graph can run together.
+/// Describes which rows the graph can process in one run.
 fn packing(info: &ModelInfo) -> &'static str {
     match info.packing {
         Packing::Apart => "a sequence at a time",
@@ -210,7 +210,7 @@ fn packing(info: &ModelInfo) -> &'static str {
     }
 }
 
-/// What keys and values take by the formula, beside what the process has in memory.
+/// Describes the computed size of keys and values, and the process's memory use.
 fn memory(info: &ModelInfo) -> String {
     let bytes = info.cache_bytes_per_token;
     let full = (bytes * info.context_length) as f64 / 1e6;
@@ -218,7 +218,7 @@ fn memory(info: &ModelInfo) -> String {
     format!("{bytes} bytes a token, {full:.1} MB for the whole context; this process: {process}")
 }
 
-/// A few tokens under a constraint: every part has to work for it.
+/// Generates a few tokens under a constraint, which exercises every part.
 fn try_model(model: &Model) -> structgen::Result<String> {
     let constraint = model.compile(&Constraint::regex("[a-z]{3,8}")?)?;
     let prompt = model.encode_prompt("A word: ")?;
@@ -231,7 +231,7 @@ fn try_model(model: &Model) -> structgen::Result<String> {
     ))
 }
 
-/// An error with its sources.
+/// Formats an error with its sources.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! `structgen explain`: why a text, or a token after one, does not fit, and what would.
+//! `structgen explain`: why a text, or a token after it, does not match, and what would.
 
 use anyhow::bail;
 use serde_json::json;
@@ -26,10 +26,10 @@ use crate::vocabulary_args::VocabularyArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     text: TextArgs,
-    /// Explain whether this token may come after the text
+    /// Explain whether this token is allowed after the text
     #[arg(long, value_name = "ID", value_parser = whole::<u32>)]
     token: Option<u32>,
-    /// Write the explanation as JSON
+    /// Print the explanation as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(does_not_fit())
 }
 
-/// The text of a token that comes after another text; none where it is a special token that may come.
+/// Returns the bytes of a token that follows a text, or `None` for a special token that is allowed.
 fn token_bytes(
     compiled: &CompiledConstraint,
     id: u32,

@@ -1,4 +1,4 @@
-//! `structgen extract`: JSON that fits a schema, from a text.
+//! `structgen extract`: extracts JSON that matches a schema from a text.
 
 mod remote;
 
@@ -37,32 +37,33 @@ use crate::settings::{Settings, SettingsArgs};
     Exit codes: 0 done, 1 an output was cut before it was complete, 2 bad input."
 )]
 pub(crate) struct Args {
-    /// The JSON Schema: a file with JSON or YAML, - for standard input, or the schema itself
+    /// JSON Schema: a JSON or YAML file, - for standard input, or the schema itself
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
     #[command(flatten)]
     text: TextArgs,
-    /// Read many texts: a line is a text, or an object {"text":…} that may have an "id"
+    /// Read one text per line: plain text, or an object {"text":…} with an optional "id"
     #[arg(long, conflicts_with_all = ["outputs", "events", "pretty"])]
     jsonl: bool,
-    /// How many texts run side by side, each in a session of the model with weights of its own. The default is the number of cores, and 1
-    /// for --model, where one session runs texts side by side. With --server it is the number of requests at the same time, 8 by default
+    /// Number of texts to process in parallel, each in its own model session with its own copy of the weights [default:
+    /// the number of cores; 1 with --model, where one session batches texts; 8 with --server, where it is the number of
+    /// concurrent requests]
     #[arg(long, value_name = "N", requires = "jsonl", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
-    /// Append the lines to a file, going on after those that it has. Line n of the file is that of line n of the input, errors included; an id
-    /// that both have must be the same
+    /// Append to a file, and skip the input lines that it already covers. Line n of the file belongs to line n of the
+    /// input, errors included; ids that both have must agree
     #[arg(long, value_name = "OUT", requires = "jsonl")]
     resume: Option<PathBuf>,
-    /// A text that is longer than the model's context is an error. Without this it is read in overlapping windows, whose answers become
-    /// one by how probable they are
+    /// Fail on a text that exceeds the model's context. By default it is read in overlapping windows, whose answers are
+    /// merged by probability
     #[arg(long)]
     refuse_long: bool,
-    /// Strings and numbers come from the text: spans of it, and numbers, dates, times and addresses however the text writes them. What the
-    /// text has no value for and must be there is written freely, with a note on standard error. This is the default of the
-    /// embedded model
+    /// Take strings and numbers from the text only: spans of it, and numbers, dates, times and addresses in any
+    /// spelling that it uses. A required value that the text lacks is generated freely, with a note on standard error.
+    /// Default for the embedded model
     #[arg(long, conflicts_with = "ungrounded")]
     grounded: bool,
-    /// Strings and numbers may be any that the schema allows, whether or not the text has them. This is the default with --model
+    /// Allow any strings and numbers that the schema allows, whether or not they are in the text. Default with --model
     #[arg(long)]
     ungrounded: bool,
     #[command(flatten)]
@@ -73,7 +74,7 @@ pub(crate) struct Args {
     results: ExtractionArgs,
     #[command(flatten)]
     model: ModelArgs,
-    /// Use a server, such as `structgen serve`, instead of a model here: its URL. --model is then the name of one of its models
+    /// Use a server, such as `structgen serve`, instead of a local model. --model then names one of the server's models
     #[arg(
         long,
         value_name = "URL",
@@ -83,13 +84,13 @@ pub(crate) struct Args {
         ]
     )]
     server: Option<String>,
-    /// The server's key; without it, STRUCTGEN_API_KEY is taken where it is set
+    /// API key for the server [default: STRUCTGEN_API_KEY, if set]
     #[arg(long, value_name = "KEY", requires = "server", help_heading = "Model")]
     api_key: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    // What is cheap to check comes first: nobody waits for a model to hear that a file is missing.
+    // Cheap checks come first: a missing file is reported before a model is loaded.
     let mut settings = args.settings.settings()?;
     args.results.results.ask(&mut settings.options);
     settings.check()?;
@@ -129,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if args.results.small_first {
             let settings = settings.without_strategy();
             let larger = settings.load(&args.model, NonZeroUsize::MIN)?;
-            // Values are put into a document of the embedded model, which writes no whitespace.
+            // The values are parsed out of the embedded model's output, which has no whitespace.
             let options = schema_options.clone().with_whitespace(Whitespace::Compact);
             let constraint = schema.compile(&options)?;
             let larger = schema.extractor(larger, &options, &constraint, &settings.options)?;
@@ -172,7 +173,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     args.one(&settings, &extractor, &text)
 }
 
-/// A model here, which extracts from the lines of `--jsonl`.
+/// A local model that extracts from the lines of `--jsonl`.
 struct Local<'a> {
     extractor: SchemaExtractor,
     results: &'a ExtractionArgs,
@@ -202,10 +203,10 @@ impl Extracts for Local<'_> {
 }
 
 impl Args {
-    /// The sessions that run side by side.
+    /// Returns the number of sessions to run in parallel.
     fn workers(&self) -> NonZeroUsize {
         let default = match self.model.model {
-            // Several copies of larger weights may not fit into memory.
+            // Several copies of a larger model's weights may not fit into memory.
             Some(_) if !self.results.small_first => NonZeroUsize::MIN,
             _ => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         };
@@ -228,7 +229,7 @@ impl Args {
         }
         let found: Extraction<IgnoredAny> = extractor.submit(text)?.wait().map_err(failure)?;
         if interrupt::happened() {
-            // Other values of its fields may be missing.
+            // The alternative values of its fields may be incomplete.
             return Ok(DONE);
         }
         for pointer in &found.ungrounded {
@@ -249,7 +250,7 @@ impl Args {
         Ok(DONE)
     }
 
-    /// Prints each of several outputs on a line; the command fails like the first that failed.
+    /// Prints several outputs, one per line; the command fails with the first error among them.
     fn list(&self, extractor: &SchemaExtractor, text: &str) -> Outcome {
         let model = extractor.model();
         let outputs = model.submit(extractor.request(text)?)?.wait();

@@ -1,4 +1,4 @@
-//! `structgen generate`: text after a prompt, free or under a constraint, as it comes.
+//! `structgen generate`: streams text after a prompt, free or constrained.
 
 mod remote;
 
@@ -43,12 +43,12 @@ pub(crate) struct Args {
     settings: SettingsArgs,
     #[command(flatten)]
     results: ResultArgs,
-    /// Print the number of tokens and the speed to standard error
+    /// Print token counts and speed to standard error
     #[arg(long, help_heading = "Results")]
     stats: bool,
     #[command(flatten)]
     model: ModelArgs,
-    /// Use a server, such as `structgen serve`, instead of a model here: its URL. --model is then the name of one of its models
+    /// Use a server, such as `structgen serve`, instead of a local model. --model then names one of the server's models
     #[arg(
         long,
         value_name = "URL",
@@ -59,7 +59,7 @@ pub(crate) struct Args {
         ]
     )]
     server: Option<String>,
-    /// The server's key; without it, STRUCTGEN_API_KEY is taken where it is set
+    /// API key for the server [default: STRUCTGEN_API_KEY, if set]
     #[arg(long, value_name = "KEY", requires = "server", help_heading = "Model")]
     api_key: Option<String>,
 }
@@ -67,13 +67,14 @@ pub(crate) struct Args {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Constraint")]
 struct ConstraintArgs {
-    /// Any JSON value
+    /// Generate any JSON value
     #[arg(long, group = "constraint_kind")]
     json: bool,
-    /// JSON that fits a schema: a file with JSON or YAML, - for standard input, or the schema itself. The embedded model is asked as extract asks it: the prompt is the text, and values come from it
+    /// Generate JSON that matches a schema: a JSON or YAML file, - for standard input, or the schema itself. With the
+    /// embedded model this works as extract does: the prompt is the text, and the values come from it
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     json_schema: Option<PathBuf>,
-    /// Text that matches a regular expression
+    /// Generate text that matches a regular expression
     #[arg(
         long,
         value_name = "PATTERN",
@@ -81,10 +82,10 @@ struct ConstraintArgs {
         allow_hyphen_values = true
     )]
     regex: Option<String>,
-    /// Text of a grammar in GBNF: a file, - for standard input, or the grammar itself
+    /// Generate text that matches a GBNF grammar: a file, - for standard input, or the grammar itself
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     grammar: Option<PathBuf>,
-    /// One of these texts; may be repeated
+    /// Generate one of the given texts; may be repeated
     #[arg(
         long,
         value_name = "TEXT",
@@ -92,8 +93,8 @@ struct ConstraintArgs {
         allow_hyphen_values = true
     )]
     choice: Vec<String>,
-    /// Text, or calls of tools: a JSON list of {"name", "description", "parameters"}, or as OpenAI's API takes them. What was written is
-    /// printed as JSON: {"text", "reasoning", "calls"}
+    /// Generate text or tool calls: a JSON array of {"name", "description", "parameters"}, or tools in the form of
+    /// OpenAI's API. Prints the output as JSON: {"text", "reasoning", "calls"}
     #[arg(
         long,
         value_name = "FILE",
@@ -101,7 +102,7 @@ struct ConstraintArgs {
         conflicts_with_all = ["outputs", "events", "confidence", "details"]
     )]
     tools: Option<PathBuf>,
-    /// Text that is free in some places and fixed in others: a structural tag as XGrammar has them
+    /// Generate text that is free in some places and constrained in others: an XGrammar structural tag
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     structural_tag: Option<PathBuf>,
     #[command(flatten)]
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     args.results.check(constraint.as_ref(), tools.is_some())?;
     args.results.ask(&mut settings.options);
-    // Above one, what is drawn may be nonsense, which shows in the probabilities.
+    // At temperatures above 1, samples may be nonsense, which the probabilities reveal.
     let is_hot = settings.options.sampling.temperature > 1.0;
     settings.options.log_probs |= is_hot && matches!(settings.strategy, Strategy::Sample);
     settings.check()?;
@@ -143,13 +144,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .chat
         .read(&args.prompt, args.constraint.tools.as_deref())?;
     let model = settings.load(&args.model, NonZeroUsize::MIN)?;
-    // The embedded model knows texts and schemas, and no other prompts.
+    // The embedded model handles texts with schemas only, no other prompts.
     let extractor = match (schema, &constraint) {
         (Some(schema), Some(constraint)) if model.is_embedded() && !args.chat.is_used() => {
             let options = settings.schema.options(None)?;
             let extractor =
                 schema.extractor(model.clone(), &options, constraint, &settings.options)?;
-            // Which samplers its requests have depends on the strategy.
+            // The samplers of its requests depend on the strategy.
             Some(extractor.with_strategy(settings.strategy(&model)?))
         }
         _ => None,
@@ -171,7 +172,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if lists_outputs {
         return args.list(&model, request);
     }
-    // Events are of the text as the model writes it.
+    // Events are about the text as the model writes it.
     let extractor = extractor.filter(|_| !args.results.events);
     let formatted = |text: &str| extractor.as_ref()?.formatted(text);
     let is_whole = tools.is_some()
@@ -188,7 +189,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let report = outputs.report.clone();
     if interrupt::happened() && (args.results.is_whole() || tools.is_some()) {
-        // It is not known to be complete.
+        // The output may be incomplete.
         return Ok(DONE);
     }
     let outputs = outputs.all().map_err(|error| failure(error.into()))?;
@@ -210,7 +211,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(DONE)
 }
 
-/// An error for what is of one output, where there are several.
+/// Returns an error about a flag that works with a single output only.
 fn bail_of_one(settings: &Settings, what: &str) -> anyhow::Result<()> {
     bail!(
         "{what} is for one output, and several are asked for, by -n, --set sequences or the strategy {}",
@@ -218,10 +219,10 @@ fn bail_of_one(settings: &Settings, what: &str) -> anyhow::Result<()> {
     )
 }
 
-/// Prints the text as it comes. The inner error is the request's own.
+/// Prints the text as it is generated. The inner error is the request's own.
 fn print_text(mut run: Run) -> std::io::Result<Result<structgen::decode::Outputs, GenerateError>> {
     let mut has_begun = false;
-    // Dropping the run, where nobody reads what is written, cancels the request.
+    // If nobody reads the output, dropping the run cancels the request.
     for event in run.by_ref() {
         write(&event.text)?;
         has_begun = true;
@@ -229,14 +230,14 @@ fn print_text(mut run: Run) -> std::io::Result<Result<structgen::decode::Outputs
     let outputs = run.wait();
     let is_complete =
         { outputs.as_ref() }.is_ok_and(|outputs| outputs.outputs.iter().all(Result::is_ok));
-    // The shell's next line begins on a line of its own, whatever came of the output.
+    // End with a line break whatever happened, so that the shell's prompt starts on a new line.
     if has_begun || is_complete {
         write("\n")?;
     }
     Ok(outputs)
 }
 
-/// An output that was cut is no bad input.
+/// Maps errors to exit codes: a cut output is not bad input.
 pub(crate) fn failure(error: Error) -> Failure {
     match error {
         Error::Generate(GenerateError::Incomplete(_)) => Failure::incomplete(error),
@@ -245,7 +246,7 @@ pub(crate) fn failure(error: Error) -> Failure {
 }
 
 impl Args {
-    /// Prints each of several outputs on a line; the command fails like the first that failed.
+    /// Prints several outputs, one per line; the command fails with the first error among them.
     fn list(&self, model: &Model, request: Request) -> Outcome {
         let is_free = request.constraint.is_none();
         let outputs = model.submit(request)?.wait().map_err(Error::from)?;
@@ -291,8 +292,8 @@ impl Args {
     }
 }
 
-/// What an output shows that a parameter would change. Of free text the vocabulary is given: what is written under a
-/// constraint is never cut off, and improbable where the constraint wants it.
+/// Returns the symptoms in an output that a parameter could fix. `free` is the vocabulary if the text is unconstrained:
+/// constrained text is never cut off, and is improbable wherever the constraint demands it.
 fn symptoms(output: &Generation, free: Option<&Vocabulary>) -> Vec<Symptom> {
     let tokens: Vec<_> = output.tokens.iter().map(|token| token.id).collect();
     let log_probs = output.tokens.iter().filter_map(|token| token.log_probs);
@@ -310,7 +311,7 @@ fn symptoms(output: &Generation, free: Option<&Vocabulary>) -> Vec<Symptom> {
     })
 }
 
-/// What was written, from its tokens: special ones are part of calls and of no text.
+/// Parses the output from its tokens: special tokens are part of calls, but not of text.
 fn parse(
     tools: &ToolGrammar,
     generation: &Generation,
@@ -333,7 +334,7 @@ impl ConstraintArgs {
         Ok(Some(self.calls.read(path, settings.schema.options(None)?)?))
     }
 
-    /// The constraint, and the schema where it is one.
+    /// Returns the constraint, and the schema if it comes from one.
     fn read(
         &self,
         settings: &Settings,

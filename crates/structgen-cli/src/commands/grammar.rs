@@ -1,4 +1,4 @@
-//! `structgen grammar`: what can be worked out of a grammar.
+//! `structgen grammar`: prints, samples, counts, compares and converts grammars.
 
 use std::path::Path;
 
@@ -29,17 +29,17 @@ use crate::schema_args::SchemaArgs;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
-    /// The most states that are visited before a command gives up; its work and memory are limited in proportion
+    /// Maximum number of states to visit before giving up; work and memory are limited in proportion
     #[arg(long, value_name = "N", global = true, default_value_t = 100_000, value_parser = whole::<usize>)]
     max_states: usize,
     #[command(flatten)]
     timeout: TimeoutArgs,
 }
 
-/// Where a grammar comes from.
+/// Where to read a grammar from.
 #[derive(clap::Args, Debug)]
 struct Source {
-    /// A file, or regex:PATTERN
+    /// Grammar or schema file, or regex:PATTERN
     source: String,
     #[command(flatten)]
     options: SchemaArgs,
@@ -47,66 +47,67 @@ struct Source {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Print the grammar that a source becomes
+    /// Print the grammar compiled from a source
     Print {
         #[command(flatten)]
         source: Source,
-        /// As the passes leave it: without what derives nothing, and with what needs no stack joined into regular terminals
+        /// Print it after the passes: rules that derive nothing are removed, and parts that need no stack become
+        /// regular terminals
         #[arg(long)]
         passes: bool,
     },
-    /// Write a source in GBNF; what takes a memory, such as keys in any order, is an error
+    /// Convert a source to GBNF; fails on what needs a memory, such as keys in any order
     ToGbnf {
         #[command(flatten)]
         source: Source,
     },
-    /// Print a shortest text
+    /// Print a shortest matching text
     Shortest {
         #[command(flatten)]
         source: Source,
     },
-    /// Print random texts
+    /// Print random matching texts
     Sample {
         #[command(flatten)]
         source: Source,
-        /// How many
+        /// Number of texts
         #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = whole::<u32>)]
         number: u32,
-        /// Equal seeds give equal texts
+        /// Seed; the same seed gives the same texts
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>)]
         seed: u64,
-        /// About the most bytes of a text
+        /// Approximate maximum number of bytes per text
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<u64>)]
         max_bytes: u64,
-        /// Write each text as a JSON string, so that a line is a text
+        /// Print each text as a JSON string, one per line
         #[arg(long)]
         json: bool,
     },
-    /// Say whether no text fits
+    /// Report whether no text matches
     Empty {
         #[command(flatten)]
         source: Source,
     },
-    /// Print how many texts fit: a number, or infinite
+    /// Print how many texts match: a number, or infinite
     Count {
         #[command(flatten)]
         source: Source,
     },
-    /// Say whether two sources have the same texts, and if not, show a text of one that the other does not have
+    /// Report whether two sources match the same texts, and if not, print a text that only one of them matches
     Compare {
-        /// A file, or regex:PATTERN
+        /// Grammar or schema file, or regex:PATTERN
         first: String,
-        /// A file, or regex:PATTERN
+        /// Grammar or schema file, or regex:PATTERN
         second: String,
         #[command(flatten)]
         options: SchemaArgs,
-        /// Ask only whether all texts of the first fit the second as well
+        /// Only check whether the second source matches every text that the first does
         #[arg(long)]
         within: bool,
     },
-    /// Write in GBNF what a source and regular sets have in common
+    /// Intersect a source with regular sets, and print the result in GBNF
     Intersect(IntersectArgs),
-    /// Write in GBNF what a file has in another notation of grammars
+    /// Convert a grammar in another notation to GBNF
     Convert(super::convert::Args),
 }
 
@@ -115,7 +116,7 @@ enum Command {
 struct IntersectArgs {
     #[command(flatten)]
     source: Source,
-    /// Only texts that match this regular expression from beginning to end
+    /// Keep texts that match this regular expression from beginning to end
     #[arg(
         long,
         value_name = "PATTERN",
@@ -123,20 +124,20 @@ struct IntersectArgs {
         allow_hyphen_values = true
     )]
     regex: Vec<String>,
-    /// Only texts in which this does not occur; may come several times
+    /// Keep texts that do not contain this string; may be repeated
     #[arg(long, value_name = "WORD", group = "sets", allow_hyphen_values = true)]
     without: Vec<String>,
-    /// Only texts of ASCII characters
+    /// Keep texts of ASCII characters
     #[arg(long, group = "sets")]
     ascii: bool,
-    /// Only texts of at most so many characters
+    /// Keep texts of at most this many characters
     #[arg(long, value_name = "N", group = "sets", value_parser = whole::<u32>)]
     max_characters: Option<u32>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     match answer(args) {
-        // That no text fits is an answer, also where the schema's compilation finds it out.
+        // That no text matches is an answer, even if compiling the schema is what finds it.
         Err(failure) if failure.is_unsatisfiable() => match args.command {
             Command::Count { .. } => {
                 write_line("0")?;
@@ -254,7 +255,7 @@ fn answer(args: &Args) -> Outcome {
 }
 
 impl IntersectArgs {
-    /// What all of the options allow.
+    /// Returns the intersection of all options.
     fn set(&self) -> anyhow::Result<Regular> {
         let mut sets = Vec::new();
         for pattern in &self.regex {
@@ -274,7 +275,7 @@ impl IntersectArgs {
     }
 }
 
-/// The grammar of a source.
+/// Reads the grammar of a source.
 fn read_source(
     source: &str,
     options: &SchemaArgs,

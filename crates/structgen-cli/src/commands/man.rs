@@ -1,4 +1,4 @@
-//! `structgen man`: the manual pages.
+//! `structgen man`: manual pages.
 
 use anyhow::anyhow;
 
@@ -11,7 +11,7 @@ use crate::{Outcome, command_line};
 #[command(after_help = "To read a page: structgen man extract | man -l -\n\
     To keep it: structgen -o ~/.local/share/man/man1/structgen-extract.1 man extract")]
 pub(crate) struct Args {
-    /// The command whose page to print, such as extract, or grammar compare; without it, the page of the program
+    /// Command whose page to print, such as extract, or grammar compare [default: the page of structgen itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 }

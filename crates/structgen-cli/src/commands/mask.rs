@@ -1,4 +1,4 @@
-//! `structgen mask`: what may come after the beginning of a text.
+//! `structgen mask`: what is allowed after the beginning of a text.
 
 use structgen::explain::{Next, NextKey, NextTokens};
 
@@ -20,7 +20,7 @@ use crate::vocabulary_args::VocabularyArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     text: TextArgs,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(DONE)
 }
 
-/// The keys that may come; none where none may.
+/// Lists the keys that are allowed next; `None` if there are none.
 fn keys(next: &Next) -> Option<String> {
     let shown = |key: &NextKey| match key.is_required {
         true => format!("{:?} (required)", key.key),

@@ -1,4 +1,4 @@
-//! `structgen params`: what `--set` and `--params` take.
+//! `structgen params`: what `--set` and `--params` accept.
 
 use structgen::Strategy;
 use structgen::TaskPreset;
@@ -13,13 +13,13 @@ use crate::settings::{Settings, parameters};
 /// Options of `structgen params`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The parameter to explain; without it, all are listed
+    /// Parameter to explain [default: list all]
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// List which values suit which task, and what --task sets
     #[arg(long, conflicts_with = "name")]
     tasks: bool,
-    /// Print a JSON object for each parameter, or task
+    /// Print one JSON object per parameter or task
     #[arg(long)]
     json: bool,
 }
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(DONE)
 }
 
-/// A paragraph about a parameter.
+/// Explains a parameter in a paragraph.
 fn explain(row: &Parameter, default: &str) -> String {
     let honoured = row.honoured_by();
     let strategies = match honoured.len() == Strategy::NAMES.len() {
@@ -88,7 +88,7 @@ fn explain(row: &Parameter, default: &str) -> String {
     text
 }
 
-/// Which values of a parameter suit which task.
+/// Returns which values of a parameter suit which task.
 fn guides(row: &Parameter) -> Vec<(String, serde_json::Value)> {
     let range = |guide: &TaskGuide| {
         let mut ranges = guide.ranges();
@@ -98,7 +98,7 @@ fn guides(row: &Parameter) -> Vec<(String, serde_json::Value)> {
     TASK_GUIDES.iter().filter_map(range).collect()
 }
 
-/// The ranges of all tasks, and the point in them that `--task` sets.
+/// Prints the ranges of all tasks, and the values that `--task` sets within them.
 fn tasks(json: bool) -> Outcome {
     const COLUMNS: [&str; 5] = [
         "temperature",

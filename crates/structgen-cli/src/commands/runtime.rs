@@ -19,23 +19,24 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Fetch the library through pip into structgen's cache folder: version pinned, hash checked. A damaged one is replaced
+    /// Install the library into structgen's cache folder, through pip: the version is pinned, the hash checked, and a
+    /// damaged library replaced
     Install {
-        /// The library with the CUDA provider, which is ten times as large
+        /// Install the library with the CUDA provider, which is ten times as large
         #[arg(long)]
         cuda: bool,
-        /// Fetch it even where it is installed and undamaged
+        /// Reinstall the library even if it is undamaged
         #[arg(long)]
         force: bool,
     },
-    /// List the libraries in the cache folder: version, kind, size, whether the files are those that were installed, folder
+    /// List the libraries in the cache folder: version, kind, size, whether the files are unchanged, folder
     List,
     /// Remove the library from the cache folder
     Uninstall {
-        /// The library with the CUDA provider
+        /// Remove the library with the CUDA provider
         #[arg(long, conflicts_with = "all")]
         cuda: bool,
-        /// All libraries, those of other versions of structgen too
+        /// Remove all libraries, including those of other structgen versions
         #[arg(long)]
         all: bool,
     },

@@ -34,62 +34,64 @@ use crate::output::{note, tell};
     Requests under way are finished when the server is asked to stop (Ctrl-C, SIGTERM), within --stop-time; a second Ctrl-C ends it at once."
 )]
 pub(crate) struct Args {
-    /// A model folder, under the folder's name or another: DIR or NAME=DIR; `structgen` is the embedded model. May be repeated; the first one is the default
+    /// Model folder to serve, under its own name or another: DIR or NAME=DIR; `structgen` is the embedded model. May be
+    /// repeated; the first is the default
     #[arg(long, value_name = "DIR")]
     model: Vec<String>,
-    /// The address to listen on; one that other machines reach needs --api-key or --no-auth
+    /// Address to listen on; one that other machines can reach needs --api-key or --no-auth
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     host: IpAddr,
-    /// The port to listen on; 0 takes any that is free
+    /// Port to listen on; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 8080)]
     port: u16,
-    /// A key that clients have to present; may be repeated. Without it, STRUCTGEN_API_KEY is taken where it is set
+    /// API key that clients must present; may be repeated [default: STRUCTGEN_API_KEY, if set]
     #[arg(long, value_name = "KEY")]
     api_key: Vec<String>,
-    /// Let other machines use the server without a key
+    /// Allow other machines to use the server without a key
     #[arg(long, conflicts_with = "api_key")]
     no_auth: bool,
-    /// List unknown fields of requests in a header of the reply, instead of refusing them
+    /// List a request's unknown fields in a response header, instead of refusing the request
     #[arg(long)]
     lenient: bool,
-    /// An origin whose pages may use the server, such as https://example.org; may be repeated
+    /// Origin whose pages may use the server, such as https://example.org; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
-    /// The format in which the models call tools: qwen, llama3, mistral, …; without it, the one whose marker is a token of the model
+    /// Format of the models' tool calls: qwen, llama3, mistral, … [default: the one whose marker is a token of the
+    /// model]
     #[arg(long, value_name = "FORMAT")]
     tool_format: Option<String>,
-    /// Where the models run: cpu, cuda, or cuda:N; never replaced by another
+    /// Device to run the models on: cpu, cuda or cuda:N; there is no fallback to another
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// Sessions of each model that run side by side
+    /// Number of sessions per model to run in parallel
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
     workers: Option<NonZeroUsize>,
-    /// The most megabytes of keys and values that each session keeps for prompts that begin alike
+    /// Maximum megabytes of keys and values that each session caches for prompts with a common prefix
     #[arg(long, value_name = "MB", default_value_t = 256)]
     prefix_cache: usize,
-    /// The most outputs that wait; more are refused
+    /// Maximum number of queued outputs; further ones are refused
     #[arg(long, value_name = "N")]
     queue: Option<usize>,
-    /// The most bytes of a request's body
+    /// Maximum size of a request's body, in bytes
     #[arg(long, value_name = "BYTES")]
     max_body: Option<usize>,
-    /// The most requests of one client at the same time
+    /// Maximum number of concurrent requests per client
     #[arg(long, value_name = "N")]
     max_requests: Option<usize>,
-    /// The most seconds that an output may take
+    /// Maximum seconds per output
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u64>,
-    /// The most megabytes of model files that are loaded at the same time; the model that was used least recently is unloaded
+    /// Maximum megabytes of model files loaded at once; the least recently used model is unloaded
     #[arg(long, value_name = "MB")]
     model_memory: Option<u64>,
-    /// Seconds in which requests under way may end when the server is asked to stop
+    /// Seconds that running requests have to finish when the server is stopped
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     stop_time: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let config = args.config()?;
-    // Models are loaded later, and a library that is missing is better known now.
+    // Models are loaded later, but a missing library is better reported now.
     Runtime::load(&args.model_options().search())?;
     #[cfg(feature = "otel")]
     let exporter = otel::Exporter::of_environment()?;
@@ -107,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         server.run(asked_to_stop()).await;
         anyhow::Ok(())
     })?;
-    // What was cut is not waited for.
+    // Do not wait for requests that were cut.
     runtime.shutdown_background();
     #[cfg(feature = "otel")]
     exporter.shut_down();
@@ -174,7 +176,7 @@ impl Args {
     }
 }
 
-/// A model as `--model` names it: a folder, with a name before it where another one is wanted.
+/// Parses a model given by `--model`: a folder, with an optional name before it.
 fn spec(text: &str) -> ModelSpec {
     if text == ModelSpec::EMBEDDED {
         return ModelSpec::embedded();
@@ -199,8 +201,8 @@ fn tool_format(name: &str) -> anyhow::Result<ToolFormat> {
     })
 }
 
-/// Logs a line for each request to standard error: for people on a terminal, as JSON elsewhere. Spans are for whoever
-/// collects them.
+/// Logs a line per request to standard error: for people on a terminal, as JSON elsewhere. Spans go to a collector
+/// only.
 fn log<S>() -> impl Layer<S>
 where
     S: tracing::Subscriber + for<'span> LookupSpan<'span>,
@@ -227,7 +229,7 @@ async fn asked_to_stop() {
     #[cfg(not(unix))]
     let terminated = std::future::pending::<()>();
     tokio::select! {
-        // Where no handler can be set, the system ends the process.
+        // If no handler can be set, the system's default ends the process.
         Ok(()) = signal::ctrl_c() => {}
         () = terminated => {}
     }

@@ -1,8 +1,8 @@
 //! `structgen sql`, `structgen cluster` and `structgen extract --input`: the commands over tables, which are another
 //! executable.
 //!
-//! DataFusion takes minutes to build, and nothing else needs it. The executable is found as cargo finds its
-//! subcommands: beside this one, then on PATH.
+//! DataFusion takes minutes to build, and nothing else needs it. As cargo does for subcommands, we look for the
+//! executable beside this one, then on PATH.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -15,11 +15,11 @@ use crate::Outcome;
 
 const NAME: &str = "structgen-tables";
 
-/// Options of `structgen sql`, which the other executable reads.
+/// Options of `structgen sql`, parsed by the other executable.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true)]
 pub(crate) struct SqlArgs {
-    /// The query and its options; structgen sql --help lists them
+    /// Query and options; structgen sql --help lists them
     #[arg(
         value_name = "SQL",
         trailing_var_arg = true,
@@ -28,7 +28,7 @@ pub(crate) struct SqlArgs {
     args: Vec<OsString>,
 }
 
-/// Options of `structgen cluster`, which the other executable reads.
+/// Options of `structgen cluster`, parsed by the other executable.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true)]
 pub(crate) struct ClusterArgs {
@@ -41,8 +41,8 @@ pub(crate) struct ClusterArgs {
     args: Vec<OsString>,
 }
 
-/// What the other executable is to be started with, where the arguments of this one ask for it. It is decided before
-/// they are parsed, since both have flags of the same names.
+/// Returns the arguments for the other executable, if this one's arguments ask for it. This is decided before parsing,
+/// since the two executables have flags of the same names.
 pub(crate) fn requested() -> Option<Vec<OsString>> {
     let args: Vec<OsString> = env::args_os().skip(1).collect();
     let is_input = |arg: &&OsString| {
@@ -72,7 +72,7 @@ fn command(name: &str, args: &[OsString]) -> Outcome {
     start(std::iter::once(OsStr::new(name)).chain(args.iter().map(OsString::as_os_str)))
 }
 
-/// Runs the other executable, and ends with its exit code.
+/// Runs the other executable, and returns its exit code.
 pub(crate) fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
     let program = find().ok_or_else(|| {
         anyhow!(
@@ -82,7 +82,7 @@ pub(crate) fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outco
     })?;
     let status = Command::new(&program).args(args).status();
     let status = status.with_context(|| format!("{} cannot be started", program.display()))?;
-    // One that a signal ended has no code.
+    // A process ended by a signal has no exit code.
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(ExitCode::from(code.unwrap_or(2)))
 }

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The fields of a request. Schemas stay as they are written, so that their numbers are exact.
+/// The fields of a request. Schemas are kept as text, so that their numbers stay exact.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Body(BTreeMap<String, Box<RawValue>>);
 
 impl Body {
     /// Sets a field to a value.
     pub(crate) fn set(&mut self, name: &str, value: impl Serialize) {
-        // What programs build has a form as JSON.
+        // Values built by the program are always valid JSON.
         if let Ok(value) = to_raw_value(&value) {
             self.0.insert(name.to_owned(), value);
         }
     }
 
-    /// Sets a field to a text that is JSON itself.
+    /// Sets a field to a text that is itself JSON.
     ///
     /// # Errors
-    /// When it is no JSON.
+    /// If it is not JSON.
     pub(crate) fn set_json(&mut self, name: &str, json: String) -> serde_json::Result<()> {
         self.0.insert(name.to_owned(), RawValue::from_string(json)?);
         Ok(())

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{RemoteError, refusal_in};
 
-/// The most bytes of an event.
+/// The maximum size of an event, in bytes.
 const LARGEST_EVENT: u64 = 16 << 20;
 
-/// The events of a reply, up to the one that ends it. An event that is an error is the last.
+/// The events of a reply, up to its end. An error event is the last.
 pub(crate) struct Events {
     url: String,
     reader: BufReader<Box<dyn Read>>,
@@ -32,7 +32,7 @@ impl Events {
             line.clear();
             let read = { self.reader.by_ref().take(LARGEST_EVENT) }.read_until(b'\n', &mut line);
             if !matches!(read, Ok(1..)) || line.last() != Some(&b'\n') {
-                // A stream that ends well says so.
+                // A complete stream ends with a marker.
                 return Err(RemoteError::Cut { url: url() });
             }
             let Some(data) = line.strip_prefix(b"data:") else {

@@ -1,4 +1,4 @@
-//! A server that generates and extracts in place of a model on this machine.
+//! A server that generates and extracts in place of a local model.
 
 mod body;
 mod events;
@@ -19,19 +19,19 @@ use crate::output::detail;
 pub(crate) use body::Body;
 pub(crate) use events::Events;
 
-/// The environment variable with the key, which is also the one of `structgen serve`.
+/// The environment variable with the key; `structgen serve` uses it too.
 const KEY_VARIABLE: &str = "STRUCTGEN_API_KEY";
 
-/// How long a connection may take to be made.
+/// Timeout for connecting.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// How often a request is sent while the server is too busy to take it.
+/// How often to send a request while the server is too busy.
 const ATTEMPTS: u32 = 10;
 
-/// The longest time between two attempts, whatever the server asks for.
+/// The maximum wait between two attempts, whatever the server requests.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// The most bytes of a reply.
+/// The maximum size of a reply, in bytes.
 const LARGEST_REPLY: u64 = 256 << 20;
 
 /// A server.
@@ -40,16 +40,16 @@ pub(crate) struct Remote {
     agent: Agent,
     /// Its URL, without a slash at the end.
     url: String,
-    /// The value of the header with the key.
+    /// The value of the authorization header.
     authorization: Option<String>,
-    /// The model to ask for; none is the server's default.
+    /// The model to request; `None` is the server's default.
     model: Option<String>,
 }
 
-/// Why a server does not do what it is asked.
+/// Why a request to a server failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RemoteError {
-    /// There is no connection.
+    /// The server cannot be reached.
     #[error("there is no server at {url}: {reason}")]
     NoServer { url: String, reason: String },
     /// It replied with an error.
@@ -60,16 +60,16 @@ pub(crate) enum RemoteError {
         message: String,
         code: Option<String>,
     },
-    /// The connection ended too early.
+    /// The connection ended before the reply did.
     #[error("{url} ended the connection before its reply was complete")]
     Cut { url: String },
-    /// The reply is not one that this program understands.
+    /// The reply is not in a form that this program understands.
     #[error("{url} replies with {what}: it does not seem to be a server of structgen")]
     Strange { url: String, what: String },
 }
 
 impl RemoteError {
-    /// Whether the server failed at this one text, and other texts may succeed.
+    /// Returns whether the server failed at this text only, so that other texts may succeed.
     pub(crate) fn is_of_request(&self) -> bool {
         let Self::Refused { status, .. } = self else {
             return false;
@@ -77,17 +77,17 @@ impl RemoteError {
         matches!(status, 400 | 408 | 413 | 422 | 500)
     }
 
-    /// Whether an output was cut before it was complete.
+    /// Returns whether an output was cut before it was complete.
     pub(crate) fn is_incomplete(&self) -> bool {
         matches!(self, Self::Refused { code: Some(code), .. } if code == "incomplete" || code == "time_limit")
     }
 }
 
 impl Remote {
-    /// The server at a URL.
+    /// Creates a client for the server at a URL. Sends nothing yet.
     ///
     /// # Errors
-    /// When URL or key cannot be those of a server. Nothing is sent yet.
+    /// If the URL or key is malformed.
     pub(crate) fn new(url: &str, key: Option<&str>, model: Option<&Path>) -> anyhow::Result<Self> {
         let url = base_url(url)?;
         let key = key
@@ -101,7 +101,7 @@ impl Remote {
         };
         let agent = Agent::config_builder()
             .http_status_as_error(false)
-            // A key goes to the server that was named, and to no other.
+            // Send the key to the given server, and to no other.
             .max_redirects(0)
             .proxy(None)
             .timeout_connect(Some(CONNECT_TIME))
@@ -117,13 +117,13 @@ impl Remote {
         })
     }
 
-    /// Sends a request, and returns its reply as it is written.
+    /// Sends a request, and returns its reply as text.
     pub(crate) fn ask(&self, path: &str, body: Body) -> Result<String, RemoteError> {
         let reply = self.post(path, body)?;
         self.text_of(reply)
     }
 
-    /// Sends a request, and returns the events of its reply as they come.
+    /// Sends a request, and returns the events of its reply as they arrive.
     pub(crate) fn stream(&self, path: &str, body: Body) -> Result<Events, RemoteError> {
         let reply = self.post(path, body)?;
         Ok(Events::new(
@@ -132,7 +132,7 @@ impl Remote {
         ))
     }
 
-    /// Sends a request, again where the server is too busy, and returns a reply that is no error.
+    /// Sends a request, retries while the server is too busy, and returns a successful reply.
     fn post(&self, path: &str, mut body: Body) -> Result<Response<Reply>, RemoteError> {
         if let Some(model) = &self.model {
             body.set("model", model);
@@ -183,7 +183,7 @@ impl Remote {
         }
     }
 
-    /// A reply that is an error.
+    /// Returns the error of an unsuccessful reply.
     fn refusal(&self, status: u16, reply: Response<Reply>) -> RemoteError {
         let text = match self.text_of(reply) {
             Ok(text) => text,
@@ -196,8 +196,8 @@ impl Remote {
         }
     }
 
-    /// A request that has no reply. The system's error becomes text: that the server has gone is not to be taken for
-    /// the end of standard output.
+    /// Returns the error of a request without a reply. The system's error is turned into text, so that a broken
+    /// connection is not mistaken for the end of standard output.
     fn failed(&self, error: &ureq::Error) -> RemoteError {
         use std::io::ErrorKind as K;
         let url = self.url.clone();
@@ -217,7 +217,7 @@ impl Remote {
     }
 }
 
-/// The error that the body of a reply, or an event, is about.
+/// Returns the error that the body of a reply, or an event, describes.
 fn refusal_in(url: &str, status: u16, body: &Value) -> Option<RemoteError> {
     let error = body.get("error")?;
     let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -233,14 +233,14 @@ fn refusal_in(url: &str, status: u16, body: &Value) -> Option<RemoteError> {
     })
 }
 
-/// How long a server that is too busy asks to be left alone.
+/// Returns how long a busy server asks clients to wait.
 fn retry_after<T>(reply: &Response<T>) -> Duration {
     let seconds = { reply.headers().get("retry-after") }
         .and_then(|value| value.to_str().ok()?.trim().parse().ok());
     Duration::from_secs(seconds.unwrap_or(1)).min(LONGEST_WAIT)
 }
 
-/// A server's URL as it is given: with a scheme or without, with the path of OpenAI's API or without.
+/// Normalises a server's URL: with or without a scheme, with or without the path of OpenAI's API.
 fn base_url(given: &str) -> anyhow::Result<String> {
     let wrong = || anyhow!("--server takes a URL such as http://127.0.0.1:8080, not {given:?}");
     let rest = match given.split_once("://") {

@@ -1,4 +1,4 @@
-//! What a request to a server says of the settings.
+//! Converts settings to a request to a server.
 
 use anyhow::bail;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use structgen::decode::params::{Parameter, ParameterKind, Place};
 use super::{Settings, parameters};
 use crate::remote::Body;
 
-/// Parameters that OpenAI's API has as fields, with the names of these. All others are in `structgen.params`.
+/// Parameters that are fields of OpenAI's API, with the fields' names. All others go into `structgen.params`.
 const FIELDS: [(&str, &str); 8] = [
     ("temperature", "temperature"),
     ("top_p", "top_p"),
@@ -20,15 +20,15 @@ const FIELDS: [(&str, &str); 8] = [
     ("sequences", "n"),
 ];
 
-/// Parameters whose defaults are not those of a server.
+/// Parameters whose defaults differ from a server's.
 const ALWAYS: [&str; 2] = ["temperature", "seed"];
 
 impl Settings {
-    /// The fields of a request that asks for what is set. The command sees to the parameters in `own` itself, and asks
-    /// for what is in `extras` by the field `structgen`.
+    /// Returns the fields of a request with these settings. The command handles the parameters in `own` itself, and
+    /// puts what is in `extras` into the field `structgen`.
     ///
     /// # Errors
-    /// A parameter that a server does not honour, by its name.
+    /// If a server does not honour a parameter; the error names it.
     pub(crate) fn request(
         &self,
         own: &[&str],
@@ -67,7 +67,7 @@ impl Settings {
     }
 }
 
-/// Why a server does not honour a parameter, where it does not.
+/// Returns why a server does not honour a parameter, or `None` if it does.
 fn reason_against(row: &Parameter) -> Option<&'static str> {
     match (row.place, row.name) {
         (Place::Options, "log_probs" | "alternatives" | "refused" | "token_times") => {
@@ -87,14 +87,14 @@ fn reason_against(row: &Parameter) -> Option<&'static str> {
     }
 }
 
-/// Whether a parameter is part of one that is sent as a whole.
+/// Returns whether a parameter belongs to a group that is sent as a whole.
 fn is_in_group(row: &Parameter, table: &[Parameter]) -> bool {
     let group = row.name.rsplit_once('.').map(|(group, _)| group);
     { table.iter() }
         .any(|other| Some(other.name) == group && matches!(other.kind, ParameterKind::Group(_)))
 }
 
-/// The serde form, by way of text: 0.1 instead of the `f32` next to it.
+/// Serialises through text, which gives 0.1 rather than the `f32` next to it.
 fn form_of(settings: &impl Serialize) -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&serde_json::to_string(settings)?)?)
 }

@@ -1,4 +1,4 @@
-//! Bad input is told in one paragraph with exit code 2, and nothing is half-done.
+//! Bad input is reported in one paragraph with exit code 2, and nothing is left half-done.
 
 use std::fs;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn a_text_beyond_the_context_is_told_with_both_numbers() {
     };
     extract(&["--refuse-long"]).is_bad_input(&["context of 4096", "shorten"]);
     extract(&["--events"]).is_bad_input(&["context of 4096", "shorten"]);
-    // Without these it is read in windows.
+    // By default, long texts are read in windows.
     let read = extract(&[]);
     assert_eq!((read.code, read.err.as_str()), (0, ""), "{read:?}");
     assert!(read.out.starts_with("{\"name\":"), "{read:?}");

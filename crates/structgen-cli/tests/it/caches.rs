@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::support::{PERSON, model_folder, run, runtime, structgen, write};
 
-/// A constraint and the tables of a vocabulary are written.
+/// Writes a constraint and the tables of a vocabulary.
 fn compile(dir: &Path, cache: &Path) -> Command {
     let schema = dir.join("s.json");
     if !schema.exists() {
@@ -40,7 +40,7 @@ fn tokenizer(dir: &Path) -> std::path::PathBuf {
     write(dir, "tokenizer.json", file.to_string())
 }
 
-/// The only file of the tables is whole: the next process loads it, and does not write it anew.
+/// Checks that the only file of tables is complete: the next process loads it, and does not rewrite it.
 fn is_whole(dir: &Path, cache: &Path) {
     let tables = cache.join("tables");
     let [name] = &names(&tables)[..] else {
@@ -106,7 +106,7 @@ fn processes_that_fill_one_cache_leave_one_whole_file() {
     is_whole(dir.path(), &cache);
 }
 
-/// Files are told apart by their contents and locks: a clock that was set forward or back changes nothing.
+/// Files are recognised by contents and locks, so that changing the clock changes nothing.
 #[test]
 fn the_times_of_files_decide_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ fn the_times_of_files_decide_nothing() {
     }
 }
 
-/// Permissions do not hold for the superuser, so that the folder is one that cannot be.
+/// Permissions do not restrict the superuser, so the test uses a folder that cannot exist.
 #[test]
 fn a_cache_that_cannot_be_written_costs_time_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -132,13 +132,13 @@ fn a_cache_that_cannot_be_written_costs_time_and_nothing_else() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "no folder");
 }
 
-/// A limit on the size of files is what a full disk is, for one process.
+/// A limit on file sizes simulates a full disk for one process.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_disk_that_is_full_while_tables_or_a_constraint_are_written_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("cache");
-    // A constraint of few states: how many masks of a larger one are kept depends on the time that they take.
+    // A constraint with few states: how many masks of a larger one are stored depends on how long they take.
     write(dir.path(), "s.json", r#"{"type": "boolean"}"#);
     let whole = run(&mut compile(dir.path(), &cache));
     assert_eq!(whole.code, 0, "{whole:?}");
@@ -156,7 +156,7 @@ fn a_disk_that_is_full_while_tables_or_a_constraint_are_written_leaves_nothing()
     let limited = |blocks: u64| {
         let command = compile(dir.path(), &cache);
         let mut shell = Command::new("sh");
-        // Without the trap the signal of the limit would end the process before it is told.
+        // Without the trap, the signal would end the process before it sees the error.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
         shell
             .arg("-c")
@@ -170,7 +170,7 @@ fn a_disk_that_is_full_while_tables_or_a_constraint_are_written_leaves_nothing()
     let tables = limited(between);
     assert_eq!(tables.code, 0, "{tables:?}");
     assert!(names(&cache.join("tables")).is_empty());
-    // Neither does; the constraint that was there stays.
+    // Neither fits; the earlier constraint is kept.
     let neither = limited(0);
     neither.is_bad_input(&["constraint", "File too large"]);
     assert!(names(&cache.join("tables")).is_empty());

@@ -1,4 +1,4 @@
-//! `structgen model add hf:ORG/NAME`, from a server on this machine that plays the hub.
+//! `structgen model add hf:ORG/NAME`, with a local server in place of the hub.
 
 #[path = "../../../structgen-hub/tests/support/mod.rs"]
 mod hub;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{Run, run, structgen};
 use hub::{Behaviour, Server};
 
-/// A server with the model of a fixture, once or in two variants, and the embedded model's tokenizer.
+/// A server that offers the model of a fixture, in one or two variants, and the embedded model's tokenizer.
 fn server(graphs: &[&'static str], behaviour: Behaviour) -> Server {
     let fixture =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../structgen-ort/tests/fixtures/optimum");
@@ -64,7 +64,7 @@ fn a_repository_becomes_a_registered_folder() {
     assert!(home.folder("name/onnx/model.onnx").is_file());
     assert!(!home.folder("name/README.md").exists());
 
-    // Once more: everything is there and right, and only the list is asked for.
+    // The second time everything is cached, and only the file list is requested.
     let requests = server.requests().len();
     let again = home.model(&["add", "hf:org/name", "--json", "--quiet"]);
     let object: Value = serde_json::from_str(&again.out).unwrap();
@@ -72,7 +72,7 @@ fn a_repository_becomes_a_registered_folder() {
     assert_eq!(object["source"]["license"], "apache-2.0");
     assert_eq!(object["source"]["variant"], "plain");
     assert_eq!(server.requests().len(), requests + 1);
-    // A name that is taken is refused before anything is downloaded.
+    // A name that is in use is refused before anything is downloaded.
     home.model(&[
         "add",
         "hf:org/name",

@@ -1,4 +1,4 @@
-//! Model folders from anywhere: files that are pipes, devices, damaged, or name what is outside of the folder.
+//! Untrusted model folders: files that are pipes or devices, are damaged, or refer to files outside the folder.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn pipes_and_devices_are_refused_and_not_read() {
         }
     }
     assert_eq!(generate(folder.path()).code, 0);
-    // A model that is none is not there.
+    // A folder without a model file.
     let model = folder.path().join("model.onnx");
     fs::remove_file(&model).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &model).unwrap();
@@ -67,7 +67,7 @@ fn numbers_beyond_all_models_are_refused_or_change_nothing() {
     assert_eq!(expected.code, 0, "{expected:?}");
     let config = fs::read_to_string(folder.path().join("config.json")).unwrap();
     let config: serde_json::Value = serde_json::from_str(&config).unwrap();
-    // The graph itself has these numbers.
+    // The graph itself has these numbers, so the configuration need not.
     for name in [
         "num_hidden_layers",
         "vocab_size",

@@ -1,4 +1,4 @@
-//! What inputs may be: files, standard input, the command line itself; JSON and YAML; lines.
+//! Forms of input: files, standard input, inline text; JSON and YAML; lines.
 
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ fn lines_are_texts_where_a_constraint_is_named() {
         b"abc\n\nd",
     );
     assert_eq!((good.code, good.out.lines().count()), (0, 3), "{good:?}");
-    // Without a constraint the lines have to name theirs.
+    // Without a constraint, each line must have its own.
     let mut command = structgen(["check", "--jsonl", "--file"]);
     let none = run(command.arg(&lines));
     assert_eq!(none.code, 2, "{none:?}");

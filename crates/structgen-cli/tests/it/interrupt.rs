@@ -1,4 +1,4 @@
-//! Ctrl-C while a model runs: what is complete is kept, and the exit code is 130.
+//! Ctrl-C while a model runs: complete outputs are kept, and the exit code is 130.
 #![cfg(unix)]
 
 use std::fs;
@@ -57,7 +57,7 @@ fn text_that_was_written_stays_and_ends_with_a_line() {
 #[test]
 fn outputs_that_are_complete_are_written_and_others_are_not() {
     let list = |milliseconds| {
-        // One after another, so that some are complete before others.
+        // One after another, so that some are complete before others start.
         let mut command = structgen([
             "generate",
             "-n",
@@ -72,7 +72,7 @@ fn outputs_that_are_complete_are_written_and_others_are_not() {
         interrupt(&child);
         child.wait_with_output().unwrap()
     };
-    // Until the handler is there, the system ends the process.
+    // Until the handler is set, Ctrl-C ends the process.
     for milliseconds in [500, 1_000, 2_000, 4_000, 8_000] {
         let output = list(milliseconds);
         let lines = String::from_utf8(output.stdout.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! `structgen extract --jsonl`: side by side, in order, and going on where a run was ended.
+//! `structgen extract --jsonl`: parallel, in order, and resuming an interrupted run.
 
 use std::fs;
 use std::path::Path;
@@ -103,13 +103,13 @@ fn a_program_that_is_killed_loses_and_doubles_nothing() {
             "what is there is the beginning"
         );
     }
-    // A machine that fails may leave part of a line.
+    // A crash may leave an incomplete line.
     let part = fs::read(&out).unwrap();
     fs::write(&out, &part[..part.len() - 7]).unwrap();
     let last = run(&mut resume());
     assert_eq!((last.code, last.out.as_str()), (2, ""), "{last:?}");
     assert_eq!(fs::read_to_string(&out).unwrap(), expected);
-    // What is done is not done again.
+    // Completed lines are not computed again.
     let again = run(&mut resume());
     assert_eq!(again.code, 0, "{again:?}");
     assert_eq!(fs::read_to_string(&out).unwrap(), expected);

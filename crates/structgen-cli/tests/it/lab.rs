@@ -1,4 +1,4 @@
-//! `structgen lab`, the guide by task, and the advice of `generate`.
+//! `structgen lab`, `params --tasks`, and the advice of `generate`.
 
 use serde_json::Value;
 

@@ -18,7 +18,7 @@ fn the_demonstration_shows_texts_schemas_and_valid_json() {
     ] {
         assert!(run.out.contains(word), "{word}: {}", run.out);
     }
-    // Colours are for terminals.
+    // Colours are for terminals only.
     assert!(!run.out.contains('\u{1b}'));
 }
 

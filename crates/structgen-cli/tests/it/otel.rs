@@ -1,4 +1,4 @@
-//! Spans of a server, as a collector gets them.
+//! A server's spans, as received by a collector.
 #![cfg(all(unix, feature = "otel"))]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::support::{run, runtime, structgen};
 
-/// A collector that takes whatever comes: its URL, and the requests.
+/// Starts a collector that accepts everything; returns its URL and the requests it receives.
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! `structgen play`, as far as it goes without a terminal; its screens are tested in `structgen-play`.
+//! `structgen play`, as far as it works without a terminal; its screens are tested in `structgen-play`.
 
 use crate::support::{PERSON, run, runtime, structgen};
 
@@ -14,7 +14,7 @@ fn a_terminal_is_asked_for() {
     run(&mut structgen(["play", "--plot", "x.gif"])).is_bad_input(&["end in .svg or .png"]);
 }
 
-/// The texts of a screen that is drawn into a file.
+/// Returns the texts of a screenshot.
 fn screen(args: &[&str]) -> String {
     runtime();
     let dir = tempfile::tempdir().unwrap();

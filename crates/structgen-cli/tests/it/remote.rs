@@ -1,4 +1,4 @@
-//! `--server`: what a server does for `extract` and `generate` is what a model here would do, and what goes wrong is named.
+//! `--server`: `extract` and `generate` give the same results as with a local model, and failures are named.
 #![cfg(all(unix, feature = "serve"))]
 
 use std::fs;
@@ -32,7 +32,7 @@ impl Server {
             .strip_prefix("listening on ")
             .unwrap()
             .to_owned();
-        // A log that nobody reads would stop the server.
+        // The log must be drained, or the server would block.
         thread::spawn(move || drop(std::io::copy(&mut log, &mut std::io::sink())));
         Self { child, url }
     }
@@ -45,7 +45,7 @@ impl Drop for Server {
     }
 }
 
-/// Whether two outputs are the same but for the last digits of probabilities, which depend on what ran together.
+/// Returns whether two outputs are equal up to the last digits of probabilities, which depend on the batch.
 fn is_same(one: &str, other: &str) -> bool {
     fn is_near(one: &Value, other: &Value) -> bool {
         match (one, other) {
@@ -75,7 +75,7 @@ fn is_same(one: &str, other: &str) -> bool {
     }
 }
 
-/// A server that answers each connection with the next of some replies, and returns what it was asked.
+/// Starts a server that answers each connection with the next reply, and returns the requests.
 fn scripted(replies: Vec<String>) -> (String, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = listener.local_addr().unwrap().to_string();
@@ -251,7 +251,7 @@ fn lines_come_in_order_with_errors_in_place_and_go_on_where_they_ended() {
             .collect()
     };
     assert_eq!(values(&there), values(&here));
-    // A part of the output, and half of a line.
+    // The start of the output, up to the middle of a line.
     let cut = there.out.match_indices('\n').nth(20).unwrap().0;
     let out = write(dir.path(), "out.jsonl", &there.out[..cut + 9]);
     let resumed = extract(&["--server", &server.url, "--resume", out.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! What `structgen generate` tells of outputs beside their text.
+//! What `structgen generate` reports about outputs besides their text.
 
 use crate::support::{PERSON, run, runtime, structgen, write};
 use serde_json::{Value, json};

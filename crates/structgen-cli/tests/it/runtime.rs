@@ -20,7 +20,7 @@ struct Cache {
 impl Cache {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        // The library that the other tests use is a copy less to fetch, where it is one of a cache folder.
+        // Copy the library of the other tests, rather than download it, if it comes from a cache folder.
         let source = runtime().library().parent().unwrap();
         if source.join("hashes.json").is_file() {
             let target = dir.path().join("runtime").join(source.file_name().unwrap());
@@ -38,7 +38,7 @@ impl Cache {
     }
 
     fn run(&self, args: &[&str]) -> Run {
-        // The library of the cache folder is the one that is meant, whatever the machine has.
+        // Use the cache folder's library, whatever the machine has.
         let mut command = structgen(args);
         command.env("STRUCTGEN_CACHE", self.dir.path());
         run(command.env_remove("ORT_DYLIB_PATH"))
@@ -196,7 +196,7 @@ fn processes_that_install_at_once_leave_one_whole_library() {
         let entries = fs::read_dir(dir.path().join("runtime")).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap())
     };
-    // What the killed ones left goes, once the pip that they started has ended.
+    // What the killed processes left behind is removed once the pip that they started has ended.
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let last = spawn(&["runtime", "install"]).wait_with_output().unwrap();

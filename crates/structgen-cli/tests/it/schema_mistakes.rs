@@ -1,4 +1,4 @@
-//! Schemas that say something else than they mean, and documents that are no schema.
+//! Schemas that do not mean what they say, and documents that are not schemas.
 
 use serde_json::Value;
 

@@ -46,7 +46,7 @@ fn a_server_answers_and_ends_when_it_is_asked_to() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let mut rest = String::new();
     log.read_to_string(&mut rest).unwrap();
-    // A line of JSON for each request, without what was asked and without keys.
+    // One line of JSON per request, without prompts and keys.
     assert_eq!(rest.matches("\"message\":\"request\"").count(), 2, "{rest}");
     assert!(
         !rest.contains("secret") && !rest.contains("hidden"),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{PERSON, Run, run, runtime, structgen, write};
 
-/// The program by way of a shell, with redirections.
+/// Runs the program through a shell, with redirections.
 fn redirected(args: &[&str], redirections: &str) -> Run {
     runtime();
     let mut command = Command::new("sh");
@@ -36,7 +36,7 @@ fn a_full_standard_output_is_an_error() {
     }
 }
 
-/// The standard library opens the null device in their places.
+/// The standard library opens the null device in place of closed streams.
 #[test]
 fn closed_streams_are_those_of_the_null_device() {
     let dir = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn closed_streams_are_those_of_the_null_device() {
             redirections.contains(">&- ") || redirections == ">&-"
         );
     }
-    // Input that is not there is empty.
+    // A closed standard input reads as empty.
     let run = redirected(&["extract", "--jsonl", "--schema", &schema], "<&-");
     assert_eq!((run.code, run.out.as_str()), (0, ""), "{run:?}");
 }

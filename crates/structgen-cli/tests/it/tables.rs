@@ -1,4 +1,4 @@
-//! How the commands over tables, which are another executable, are found.
+//! How the executable with the commands over tables is found.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::support::{run, structgen};
 
-/// A copy of the program in a folder of its own, so that nothing is beside it.
+/// A copy of the program in its own folder, with nothing beside it.
 fn alone(folder: &Path) -> Command {
     let program = folder.join("structgen");
     fs::hard_link(env!("CARGO_BIN_EXE_structgen"), &program)

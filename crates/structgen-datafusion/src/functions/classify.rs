@@ -1,4 +1,4 @@
-//! `classify`: which of some labels a text has, and how probable each is.
+//! `classify`: which of several labels a text has, with the probability of each.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl TextFunction for Classify {
 
     fn values(&self, shared: &Arc<Shared>, labels: &[&str], texts: &ArrayRef) -> Result<ArrayRef> {
         let model = &shared.model()?.model;
-        // The model fills a schema of the labels, and they are weighed as it would write them.
+        // The model fills a schema of the labels, so they are scored as it would write them.
         let schema = json!({"enum": labels});
         let tokens = |label: &&str| model.tokenizer().encode(&Value::from(*label).to_string());
         let choices: Vec<_> = { labels.iter().map(tokens).collect::<Result<_, _>>() }
@@ -76,7 +76,7 @@ fn row_type() -> RowType {
     RowType::Struct(fields.map(|(name, field)| (name.to_owned(), field)).into())
 }
 
-/// The most probable label, the first of equal ones.
+/// Returns the most probable label, the first among equals.
 fn cells(labels: &[&str], shares: &[f64]) -> Cell {
     let mut best = 0;
     for (at, share) in shares.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `extract` and `extract_json`: a value of a schema, from a text.
+//! `extract` and `extract_json`: extract a value of a schema from a text.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{ColumnExtractor, ExtraColumns, Result, RowType};
 
 #[derive(Debug)]
 pub(super) struct Extract {
-    /// Whether values stay JSON text.
+    /// Whether values are returned as JSON text.
     pub(super) as_json: bool,
 }
 

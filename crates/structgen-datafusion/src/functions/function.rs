@@ -1,4 +1,4 @@
-//! A function of a text and literals, as DataFusion sees it.
+//! Adapts functions of a text and literals to DataFusion.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -17,18 +17,18 @@ use datafusion::scalar::ScalarValue;
 use super::Shared;
 use crate::{Result, RowType};
 
-/// What a function does. Its first argument is a column of texts, all others are literals.
+/// A function whose first argument is a column of texts, and all others are literals.
 pub(super) trait TextFunction: fmt::Debug + Send + Sync {
-    /// Its name in SQL.
+    /// Returns its name in SQL.
     fn name(&self) -> &'static str;
 
-    /// How many literals it takes, at least and at most.
+    /// Returns the minimum and maximum number of literals.
     fn literals(&self) -> (usize, usize);
 
-    /// The type of its values.
+    /// Returns the type of its values.
     fn row_type(&self, shared: &Arc<Shared>, literals: &[&str]) -> Result<RowType>;
 
-    /// Its values: as many as there are texts.
+    /// Computes its values, one per text.
     fn values(&self, shared: &Arc<Shared>, literals: &[&str], texts: &ArrayRef)
     -> Result<ArrayRef>;
 }
@@ -45,12 +45,12 @@ pub(super) fn function(function: &'static dyn TextFunction, shared: &Arc<Shared>
     ScalarUDF::from(Function {
         function,
         shared: Arc::clone(shared),
-        // Equal rows have equal values, so that a call may be computed once where SQL has it twice.
+        // Equal rows have equal values, so that SQL may compute a repeated call once.
         signature: Signature::variadic_any(Volatility::Immutable),
     })
 }
 
-/// What a function of this crate shares with its siblings; none for others.
+/// Returns the state that a function shares with its siblings, or `None` if it is not from this crate.
 pub(crate) fn shared_of(function: &ScalarUDF) -> Option<Arc<Shared>> {
     let function: &Function = function.inner().downcast_ref()?;
     Some(Arc::clone(&function.shared))
@@ -115,7 +115,7 @@ impl ScalarUDFImpl for Function {
         let values = |texts: &ArrayRef| self.function.values(&self.shared, &literals, texts);
         Ok(match texts {
             ColumnarValue::Array(texts) => ColumnarValue::Array(values(texts)?),
-            // One text for all rows is one value.
+            // A single text for all rows gives a single value.
             ColumnarValue::Scalar(text) => {
                 let value = values(&text.to_array()?)?;
                 ColumnarValue::Scalar(ScalarValue::try_from_array(&value, 0)?)

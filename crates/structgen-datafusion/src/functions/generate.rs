@@ -1,4 +1,4 @@
-//! `generate`: what the model writes after a prompt.
+//! `generate`: generates text after a prompt.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::rows::model_rows;
 use crate::seed::seed_of;
 use crate::{Cell, Result, RowType};
 
-/// The most tokens of an output, where the options do not say.
+/// Maximum number of tokens per output, if the options set none.
 const MAX_NEW_TOKENS: usize = 256;
 
 #[derive(Debug)]
@@ -74,7 +74,8 @@ impl TextFunction for Generate {
     }
 }
 
-/// A prompt from a row, in which names of special tokens are text: through the model's chat template where it has one.
+/// Encodes a prompt from a row, with names of special tokens as text, and through the model's chat template if it has
+/// one.
 fn prompt(model: &Model, text: &str) -> structgen::Result<Vec<TokenId>> {
     if model.chat_template().is_ok() {
         return model.chat_prompt(None, text);

@@ -1,4 +1,4 @@
-//! The functions of SQL, and what they share.
+//! The SQL functions, and their shared state.
 
 mod classify;
 mod extract;
@@ -31,10 +31,10 @@ const ALL: [&dyn TextFunction; 6] = [
     &tokens::Tokens,
 ];
 
-/// The most bytes of a text, where nothing else is said: an error in its row is better than a row that takes an hour.
+/// Default maximum of a text's bytes: an error in its row is better than a row that takes an hour.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// How functions behave. Made by [`FunctionOptions::new`] and the methods that each set one thing.
+/// The options of the functions. Start with [`FunctionOptions::new`]; each method sets one option.
 #[derive(Clone, Debug)]
 pub struct FunctionOptions {
     schemas: Schemas,
@@ -55,25 +55,25 @@ impl Default for FunctionOptions {
 }
 
 impl FunctionOptions {
-    /// The defaults: schemas from files, greedy decoding, texts of at most a mebibyte.
+    /// Returns the defaults: schemas from files, greedy decoding, texts of at most a mebibyte.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the schemas that functions may name.
+    /// Sets the schemas that functions may refer to by name.
     #[must_use]
     pub fn with_schemas(self, schemas: Schemas) -> Self {
         Self { schemas, ..self }
     }
 
-    /// Sets how outputs are generated. The seed of a row is made from the one given here and the row's text.
+    /// Sets how outputs are generated. A row's seed is derived from the one given here and the row's text.
     #[must_use]
     pub fn with_generate_options(self, generate: GenerateOptions) -> Self {
         Self { generate, ..self }
     }
 
-    /// Sets the most bytes of a text; a longer one is an error of its row.
+    /// Sets the maximum of a text's bytes; a longer one is an error of its row.
     #[must_use]
     pub fn with_max_text_bytes(self, max_text_bytes: usize) -> Self {
         Self {
@@ -82,8 +82,8 @@ impl FunctionOptions {
         }
     }
 
-    /// Sets what identifies the model, such as a hash of its files, in the [definition](Functions::definition) that other
-    /// processes are sent. Empty by default.
+    /// Sets an id of the model, such as a hash of its files, for the [definition](Functions::definition) that is sent
+    /// to other processes. Empty by default.
     #[must_use]
     pub fn with_model_id(self, model_id: impl Into<String>) -> Self {
         let model_id = model_id.into();
@@ -91,11 +91,11 @@ impl FunctionOptions {
     }
 }
 
-/// The functions, on one model.
+/// The functions on a model.
 ///
 /// | function | value |
 /// |---|---|
-/// | `extract(text, schema [, columns])` | a struct of the schema's properties, or what else its [`RowType`] is |
+/// | `extract(text, schema [, columns])` | a struct of the schema's properties, or a value of another [`RowType`] |
 /// | `extract_json(text, schema [, columns])` | the same as JSON text |
 /// | `generate(prompt [, schema])` | text, or JSON text that is valid under the schema |
 /// | `classify(text, label, label, …)` | a struct: `label`, `probability`, `probabilities`, `error` |
@@ -103,7 +103,7 @@ impl FunctionOptions {
 /// | `tokens(text)` | the ids of its tokens |
 ///
 /// A schema is a literal: the schema itself, a [registered name, or a file](Schemas). So is `columns`, a list of
-/// [`ExtraColumns`]. NULL of NULL is NULL. A row that cannot be done is NULL, and counted.
+/// [`ExtraColumns`]. The value of NULL is NULL. A row that fails is NULL, and counted.
 ///
 /// ```no_run
 /// use datafusion::prelude::SessionContext;
@@ -125,11 +125,11 @@ pub struct Functions {
     shared: Arc<Shared>,
 }
 
-/// What all functions have.
+/// The state shared by all functions.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) model: Arc<SharedModel>,
-    /// The model that values are to be of; another is an error.
+    /// The id of the required model; another one is an error.
     pub(crate) model_id: String,
     pub(crate) schemas: ReadSchemas,
     pub(crate) generate: GenerateOptions,
@@ -138,13 +138,13 @@ pub(crate) struct Shared {
     extractors: Mutex<HashMap<ExtractorKey, Arc<ColumnExtractor>>>,
 }
 
-/// The schema as it is written in SQL, the columns, and whether values stay JSON text.
+/// The schema as written in SQL, the columns, and whether values are returned as JSON text.
 type ExtractorKey = (String, ExtraColumns, bool);
 
 impl Functions {
-    /// Functions on a model, which is loaded when the first row needs it.
+    /// Creates functions on a model, which is loaded when the first row needs it.
     ///
-    /// So that a row's value does not depend on what runs beside it, load it with [one row in a
+    /// To make a row's value independent of concurrent rows, load the model with [one row per
     /// run](structgen::decode::SchedulerLimits::rows), and as many [workers](structgen::ModelOptions::with_workers) as
     /// there are cores.
     pub fn new(
@@ -155,8 +155,9 @@ impl Functions {
         Self::from(Arc::new(Shared::new(Arc::new(model), options)))
     }
 
-    /// Functions for plans that other processes run, on a model of the options'
-    /// [identity](FunctionOptions::with_model_id). Here, what needs the model fails with [`OtherModel`](crate::Error::OtherModel).
+    /// Creates functions for plans that other processes run, on a model with the options'
+    /// [id](FunctionOptions::with_model_id). Here, everything that needs the model fails with
+    /// [`OtherModel`](crate::Error::OtherModel).
     #[must_use]
     pub fn planned(options: FunctionOptions) -> Self {
         let model = Arc::new(SharedModel::absent());
@@ -167,18 +168,19 @@ impl Functions {
         &self.shared
     }
 
-    /// Loads the model, which otherwise the first row does.
+    /// Loads the model now, rather than with the first row.
     ///
     /// # Errors
-    /// Why it cannot be loaded.
+    /// If it cannot be loaded.
     pub fn load_model(&self) -> Result<()> {
         self.shared.model().map(|_| ())
     }
 
-    /// The configuration of a session in which a call is computed once for each row that is wanted.
+    /// Returns a session configuration with which a call is computed once per required row.
     ///
-    /// By default, DataFusion moves each access to a field of a struct towards the files, and the call that makes the
-    /// struct with it: `extract(…)['city']` would be computed before a filter, and once more for every other field.
+    /// By default, DataFusion pushes each access to a struct's field down towards the files, together with the call
+    /// that creates the struct: `extract(…)['city']` would be computed before a filter, and again for every other
+    /// field.
     #[must_use]
     pub fn session_config() -> SessionConfig {
         SessionConfig::new().set_bool(
@@ -187,10 +189,10 @@ impl Functions {
         )
     }
 
-    /// Registers all functions, in a session or wherever else functions are looked for.
+    /// Registers all functions in a session or another registry.
     ///
     /// # Errors
-    /// As the registry's.
+    /// Those of the registry.
     pub fn register(&self, registry: &mut dyn FunctionRegistry) -> datafusion::error::Result<()> {
         for function in self.all() {
             registry.register_udf(Arc::new(function))?;
@@ -198,55 +200,55 @@ impl Functions {
         Ok(())
     }
 
-    /// All functions.
+    /// Returns all functions.
     #[must_use]
     pub fn all(&self) -> Vec<ScalarUDF> {
         let functions = ALL.iter();
         functions.map(|it| function(*it, &self.shared)).collect()
     }
 
-    /// The type of a function's values, by its name and literals.
+    /// Returns the type of a function's values, by its name and literals.
     pub(crate) fn row_type(&self, name: &str, literals: &[&str]) -> Result<Option<RowType>> {
         let function = ALL.iter().find(|function| function.name() == name);
         let row_type = function.map(|it| it.row_type(&self.shared, literals));
         row_type.transpose()
     }
 
-    /// What extracts values of a schema, which is itself, a registered name or a file, without SQL.
+    /// Returns an extractor for a schema, given as text, registered name or file, without SQL.
     ///
     /// # Errors
-    /// What is wrong with the schema or the columns.
+    /// If the schema or the columns are invalid.
     pub fn extractor(&self, schema: &str, columns: ExtraColumns) -> Result<ColumnExtractor> {
         let schema = self.schema(schema)?;
         let values = schema.row_type().clone();
         ColumnExtractor::new(Arc::clone(&self.shared), schema, values, columns)
     }
 
-    /// As [`extractor`](Self::extractor), for files that [cannot nest](RowType::flattened).
+    /// Like [`extractor`](Self::extractor), for file formats that [cannot nest](RowType::flattened).
     ///
     /// # Errors
-    /// As [`extractor`](Self::extractor).
+    /// As for [`extractor`](Self::extractor).
     pub fn flat_extractor(&self, schema: &str, columns: ExtraColumns) -> Result<ColumnExtractor> {
         let schema = self.schema(schema)?;
         let values = schema.row_type().clone().flattened();
         ColumnExtractor::new(Arc::clone(&self.shared), schema, values, columns)
     }
 
-    /// The schema that is itself, of a registered name, or in a file.
+    /// Returns a schema given as text, registered name or file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If it is invalid.
     pub fn schema(&self, source: &str) -> Result<Schema> {
         self.shared.schemas.find(source)
     }
 
-    /// How many rows the functions were called with.
+    /// Returns how many rows the functions were called with.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.shared.counters.rows()
     }
 
-    /// How many of them could not be done.
+    /// Returns how many of them failed.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.shared.counters.errors()
@@ -272,12 +274,12 @@ impl Shared {
         }
     }
 
-    /// The model, loaded.
+    /// Returns the model, loaded if necessary.
     pub(crate) fn model(&self) -> Result<&LoadedModel> {
         self.model.get(&self.model_id)
     }
 
-    /// The extractor of a call, made once.
+    /// Returns the extractor of a call, created once.
     pub(crate) fn extractor(
         self: &Arc<Self>,
         schema: &str,

@@ -1,4 +1,4 @@
-//! Rows that the model does, as a column.
+//! Computes rows with the model, as a column.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::Shared;
 use crate::texts::Texts;
 use crate::{Cell, Result, RowType};
 
-/// What becomes of a row: NULL, a cell, or an error.
+/// The result of a row: NULL, a cell, or an error.
 pub(super) type Row = Option<std::result::Result<Cell, String>>;
 
-/// The values of rows that need no model.
+/// Returns the values of rows that need no model.
 pub(super) fn rows_of(
     shared: &Shared,
     row_type: &RowType,
@@ -23,7 +23,7 @@ pub(super) fn rows_of(
     column_of(shared, row_type, rows.collect(), |_| Cell::Null)
 }
 
-/// The values of rows that are submitted to the model, several at a time.
+/// Returns the values of rows that are submitted to the model, several in parallel.
 pub(super) fn model_rows<W>(
     shared: &Arc<Shared>,
     row_type: &RowType,

@@ -1,4 +1,4 @@
-//! `tokens`: how the model's tokenizer cuts a text.
+//! `tokens`: tokenizes a text with the model's tokenizer.
 
 use std::sync::Arc;
 

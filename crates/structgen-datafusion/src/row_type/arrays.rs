@@ -1,4 +1,4 @@
-//! Values as Arrow arrays.
+//! Converts values to Arrow arrays.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use datafusion::arrow::error::ArrowError;
 
 use super::{Cell, RowType, struct_fields};
 
-/// The array of some values, which [`RowType::read`] read.
+/// Returns the array of some values, which [`RowType::read`] parsed.
 pub(crate) fn array_of(of: &RowType, cells: &[&Cell]) -> Result<ArrayRef, ArrowError> {
     let integers = cells.iter().map(|cell| match cell {
         Cell::Integer(value) => Some(*value),

@@ -1,4 +1,4 @@
-//! One JSON value, read as a type.
+//! Parses a JSON value as a type.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub enum Cell {
     Entries(Vec<(String, Cell)>),
 }
 
-/// Why a value is not of a type.
+/// Why a value does not have a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellError {
     pointer: String,
@@ -63,7 +63,7 @@ impl CellError {
 }
 
 impl RowType {
-    /// Reads JSON text as a value of this type. Numbers are read as they are written.
+    /// Parses JSON text as a value of this type. Numbers are parsed exactly.
     ///
     /// ```
     /// use structgen_datafusion::{Cell, RowType};
@@ -75,7 +75,7 @@ impl RowType {
     /// ```
     ///
     /// # Errors
-    /// Where in the text a value does not fit, and why.
+    /// If a value does not have the type; the error says where in the text, and why.
     pub fn read(&self, json: &str) -> Result<Cell, CellError> {
         let value: &RawValue =
             serde_json::from_str(json).map_err(|_| CellError::new("is not JSON"))?;
@@ -156,7 +156,7 @@ fn no_integer() -> CellError {
     CellError::new("is no integer that the column can hold")
 }
 
-/// A number in units of 10^-scale, where it is a whole number of them, of 38 digits at most.
+/// Parses a number in units of 10^-scale, if it is a whole number of them, with at most 38 digits.
 fn integer(json: &str, scale: i64) -> Option<i128> {
     let number: Decimal = json.parse().ok()?;
     let places = number.exponent().checked_add(scale)?;
@@ -180,7 +180,7 @@ fn timestamp(text: &str) -> Result<Cell, CellError> {
     let instant = DateTime::parse_from_rfc3339(text)
         .map_err(|_| CellError::new("is no date with a time that the calendar has"))?;
     let nanoseconds = instant.nanosecond();
-    // Beyond a second there are leap seconds, which instants do not count.
+    // Larger values occur in leap seconds, which timestamps do not represent.
     if nanoseconds >= 1_000_000_000 || nanoseconds % 1_000 != 0 {
         return Err(CellError::new("has a time that microseconds cannot hold"));
     }

@@ -1,4 +1,4 @@
-//! The Arrow type of what a schema's values become, and the values as arrays of it.
+//! The Arrow type of a schema's values, and arrays of them.
 
 mod arrays;
 mod cell;
@@ -13,11 +13,11 @@ use datafusion::arrow::error::ArrowError;
 use arrays::array_of;
 pub use cell::{Cell, CellError};
 
-/// How the values of a schema are kept in a column.
+/// How the values of a schema are represented in a column.
 ///
-/// It follows from the schema's keywords alone: a value that is valid under the schema and still does not fit, such as
-/// an integer of 30 digits, is an error of its row ([`RowType::read`]). `null` and a property that is missing are both
-/// SQL's NULL, and so is everything in a row that has an error; therefore every part can be NULL.
+/// The type is determined by the schema's keywords alone: a value that is valid under the schema but does not fit, such
+/// as an integer of 30 digits, is an error of its row ([`RowType::read`]). `null` and a missing property are both SQL's
+/// NULL, and so is everything in a row with an error; therefore every part is nullable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RowType {
@@ -25,31 +25,31 @@ pub enum RowType {
     Boolean,
     /// `type: integer`, within 64 bits as far as the schema says.
     Int64,
-    /// `type: integer` from zero on, with a maximum that only 64 bits without a sign hold.
+    /// `type: integer` from zero on, with a maximum that requires 64 bits without a sign.
     UInt64,
-    /// `type: number`: the nearest number of 64 bits.
+    /// `type: number`: the nearest 64-bit float.
     Float64,
-    /// `type: integer` with bounds beyond 64 bits, and `type: number` with a `multipleOf` such as 0.01: exact, of at
-    /// most 38 digits, that many of them after the point.
+    /// `type: integer` with bounds beyond 64 bits, and `type: number` with a `multipleOf` such as 0.01: exact, with at
+    /// most 38 digits, this many of them after the point.
     Decimal(i8),
-    /// `type: string`, enumerations included.
+    /// `type: string`, including enumerations.
     Text,
     /// `type: string` with `format: date`.
     Date,
-    /// `type: string` with `format: date-time`: the instant, in microseconds of UTC.
+    /// `type: string` with `format: date-time`: the instant, in microseconds, UTC.
     Timestamp,
     /// `type: array` with `items`.
     List(Box<RowType>),
     /// `type: object` with `properties` and no others.
     Struct(Vec<(String, RowType)>),
-    /// `type: object` whose properties are of one schema, whatever their names.
+    /// `type: object` whose properties all have the same schema, whatever their names.
     Map(Box<RowType>),
     /// Anything else: JSON text.
     Json,
 }
 
 impl RowType {
-    /// The Arrow type.
+    /// Returns the Arrow type.
     #[must_use]
     pub fn data_type(&self) -> DataType {
         match self {
@@ -67,15 +67,15 @@ impl RowType {
         }
     }
 
-    /// The array of some values, which [`read`](Self::read) read.
+    /// Returns the array of some values, which [`read`](Self::read) parsed.
     ///
     /// # Errors
-    /// Arrow's, when there are more than an array can hold.
+    /// Those of Arrow, if there are more values than an array can hold.
     pub fn array(&self, cells: &[Cell]) -> Result<ArrayRef, ArrowError> {
         array_of(self, &cells.iter().collect::<Vec<_>>())
     }
 
-    /// The same type for files that cannot nest, such as CSV: what is in an array or an object is JSON text.
+    /// Returns the same type for files that cannot nest, such as CSV: nested arrays and objects become JSON text.
     #[must_use]
     pub fn flattened(self) -> Self {
         match self {

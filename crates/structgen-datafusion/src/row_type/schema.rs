@@ -1,18 +1,17 @@
-//! From a schema to the type of its values.
+//! Derives the type of a schema's values.
 
 use serde_json::{Map, Value};
 
 use super::RowType;
 
-/// Deeper values are JSON text.
+/// Deeper values become JSON text.
 const DEEPEST: usize = 32;
-/// The most types in one, so that schemas that refer to one another many times stay small.
+/// Maximum number of types within one, so that schemas that refer to one another many times stay small.
 const MOST_TYPES: usize = 2_000;
-/// The digits after the point that a decimal has at most.
+/// Maximum number of decimal places.
 const MOST_SCALE: usize = 18;
 
-/// The keywords by which an object may have other properties than those of its own `properties`, or fewer ways to say
-/// so.
+/// Keywords with which an object may have properties beyond its `properties`, or that restrict it in other ways.
 const OPENING: [&str; 11] = [
     "$dynamicRef",
     "$recursiveRef",
@@ -28,11 +27,11 @@ const OPENING: [&str; 11] = [
 ];
 
 impl RowType {
-    /// The type of a schema's values.
+    /// Returns the type of a schema's values.
     ///
-    /// References within the document are followed. What a schema says in other ways than by `type`, `properties`,
+    /// References within the document are followed. Values whose schema uses anything but `type`, `properties`,
     /// `items`, `additionalProperties`, `enum`, `const`, `format`, `multipleOf`, bounds, `null` as an alternative, and
-    /// references is left to JSON text.
+    /// references become JSON text.
     ///
     /// ```
     /// use serde_json::json;
@@ -61,7 +60,7 @@ impl RowType {
 struct Reader<'s> {
     document: &'s Value,
     types: usize,
-    /// The schemas that are being read: one that refers to itself is JSON text there.
+    /// The schemas being processed: recursion becomes JSON text.
     open: Vec<&'s Value>,
 }
 
@@ -107,7 +106,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What a reference leads to, where it is all that the schema says of values and leads into this document.
+    /// Returns the target of a reference, if the schema has no other assertions and the target is in this document.
     fn target(&self, keywords: &Map<String, Value>, reference: &Value) -> Option<&'s Value> {
         let is_annotation = |name: &str| {
             matches!(
@@ -118,7 +117,7 @@ impl<'s> Reader<'s> {
         if !keywords.keys().all(|name| is_annotation(name)) {
             return None;
         }
-        // An identifier within the document may change what a reference is relative to.
+        // An identifier within the document may change the base of a reference.
         let pointer = reference.as_str()?.strip_prefix('#')?;
         let is_plain = pointer.is_empty() || pointer.starts_with('/');
         let target = self.document.pointer(pointer)?;
@@ -153,7 +152,7 @@ impl<'s> Reader<'s> {
                 };
             }
         };
-        // A struct without fields is nothing that Parquet can hold.
+        // Parquet cannot represent a struct without fields.
         if properties.is_empty()
             || !is_closed("additionalProperties")
             || !is_closed("unevaluatedProperties")
@@ -168,7 +167,7 @@ impl<'s> Reader<'s> {
         }
         let mut fields = Vec::with_capacity(properties.len());
         for (name, schema) in properties {
-            // A property that cannot be there is no column.
+            // A property that can never occur needs no column.
             if *schema != Value::Bool(false) {
                 fields.push((name.clone(), self.read(schema, depth + 1)));
             }
@@ -180,7 +179,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// The alternative to null, where a schema is that and nothing else.
+/// Returns the alternative to null, if a schema is just these two.
 fn or_null(keywords: &Map<String, Value>) -> Option<&Value> {
     let alternatives = keywords
         .get("anyOf")
@@ -215,7 +214,7 @@ fn is_null(schema: &Value) -> bool {
     }
 }
 
-/// The one type of a schema's values that are not null.
+/// Returns the single type of a schema's values, apart from null.
 fn type_of(keywords: &Map<String, Value>) -> Option<&str> {
     match keywords.get("type")? {
         Value::String(name) => Some(name),
@@ -238,7 +237,7 @@ fn type_of(keywords: &Map<String, Value>) -> Option<&str> {
     }
 }
 
-/// The type of enumerated values.
+/// Returns the type of enumerated values.
 fn of_values(keywords: &Map<String, Value>) -> Option<RowType> {
     let values = match (keywords.get("const"), keywords.get("enum")) {
         (Some(only), _) => std::slice::from_ref(only),
@@ -298,7 +297,7 @@ fn number(keywords: &Map<String, Value>) -> RowType {
     }
 }
 
-/// Whether a part of the document has an identifier of its own.
+/// Returns whether a part of the document has an identifier of its own.
 fn has_id_within(document: &Value) -> bool {
     fn has_id(value: &Value) -> bool {
         match value {

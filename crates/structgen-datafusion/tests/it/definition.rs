@@ -1,4 +1,4 @@
-//! Functions that another process makes from a definition.
+//! Functions that another process creates from a definition.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ async fn functions_that_are_planned_compute_nothing() {
     assert!(error.contains("the model here is none"), "{error}");
     let body = Arc::new(StringArray::from(TEXTS.to_vec()));
     let context = session(&functions, Functions::session_config(), body);
-    // A call of literals is left for who has the model.
+    // A call on literals is left to the process that has the model.
     let call = context.sql("SELECT tokens('a') FROM mails").await.unwrap();
     let plan = call.into_optimized_plan().unwrap().to_string();
     assert!(plan.contains("tokens(Utf8(\"a\"))"), "{plan}");

@@ -1,4 +1,4 @@
-//! What each function returns, and what becomes of rows that cannot be done.
+//! What each function returns, and how failed rows are handled.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ async fn extract_json_is_valid_under_the_schema_and_has_its_confidence_and_spans
                 let value: serde_json::Value = serde_json::from_str(json).unwrap();
                 let value = value.pointer(pointer).unwrap();
                 let value = value.as_str().map_or(value.to_string(), str::to_owned);
-                // Of a number, what the text says with it is part of the span: 36 years.
+                // A number's span includes its unit: 36 years.
                 assert!(span.contains(&value), "{value} {span}");
             }
         }

@@ -1,4 +1,4 @@
-//! Equal results in any number of partitions, batches and workers.
+//! Results are equal for any number of partitions, batches and workers.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const SQL: &str = "SELECT body, extract(body, 'contact', 'confidence').*, classi
 
 #[tokio::test]
 async fn a_rows_value_depends_on_nothing_but_its_text() {
-    // Equal texts among them, which have equal values whatever is drawn.
+    // Including equal texts, which have equal values even when sampling.
     let texts: Vec<String> = (0..24)
         .map(|row| format!("{} Room {}.", TEXTS[row % 4], row % 6))
         .collect();

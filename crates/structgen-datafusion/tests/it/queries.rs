@@ -1,4 +1,4 @@
-//! How often a call is computed, and what SQL reads as one.
+//! How often a call is computed, and what SQL parses as one.
 
 use std::sync::Arc;
 

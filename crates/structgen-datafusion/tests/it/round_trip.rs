@@ -1,4 +1,4 @@
-//! Columns of 30 schemas through Parquet. The files stay in the target folder, for `clients/check_pandas.py`.
+//! Columns of 30 schemas through Parquet. The files are kept in the target folder, for `clients/check_pandas.py`.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -212,7 +212,7 @@ fn columns_of_all_kinds_of_schemas_are_the_same_after_parquet() {
             "{name}"
         );
         assert_eq!(read.column(0), batch.column(0), "{name}");
-        // What another reader is compared with.
+        // For comparison by another reader.
         let json = File::create(folder.join(format!("{name}.jsonl"))).unwrap();
         let mut json = LineDelimitedWriter::new(json);
         json.write(&batch).unwrap();

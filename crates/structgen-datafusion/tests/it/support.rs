@@ -24,7 +24,7 @@ pub(crate) const TEXTS: [&str; 4] = [
     "Jo Lund moved to Oslo at the age of 41.",
 ];
 
-/// A model with this number of workers, each with one row at a time.
+/// Returns a model with this number of workers, each with one row at a time.
 pub(crate) fn model(workers: usize) -> structgen::Result<Model> {
     structgen::runtime::ensure(|line| drop(writeln!(std::io::stderr(), "{line}")))?;
     let mut limits = SchedulerLimits::default();
@@ -46,7 +46,7 @@ pub(crate) fn functions_with(options: FunctionOptions) -> Functions {
     Functions::new(|| model(2), options.with_schemas(schemas))
 }
 
-/// A session with a table `mails` of one column.
+/// Returns a session with a table `mails` of one column.
 pub(crate) fn session(
     functions: &Functions,
     config: SessionConfig,
@@ -87,7 +87,7 @@ pub(crate) async fn try_rows(
     context.execute_logical_plan(plan).await?.collect().await
 }
 
-/// The rows as a table, sorted, without its borders.
+/// Formats the rows as a table, sorted, without its borders.
 pub(crate) fn printed(batches: &[RecordBatch]) -> Vec<String> {
     let table = pretty_format_batches(batches).unwrap().to_string();
     let lines = table.lines().filter(|line| line.starts_with('|')).skip(1);

@@ -1,8 +1,8 @@
-//! How times are taken: in passes over all logits.
+//! Measures times in passes over all logits.
 
 use std::time::Instant;
 
-/// The yardstick: every logit once, in sixteen lanes.
+/// The unit of measurement: sums all logits, in sixteen lanes.
 pub(crate) fn sum(logits: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 16];
     for chunk in logits.as_chunks::<16>().0 {
@@ -13,11 +13,11 @@ pub(crate) fn sum(logits: &[f32]) -> f32 {
     lanes.iter().sum()
 }
 
-/// The fastest time of a call, in microseconds.
+/// Returns the fastest time of a call, in microseconds.
 pub(crate) fn fastest(mut call: impl FnMut()) -> f64 {
     let times = (0..301).map(|_| {
         let started = Instant::now();
-        // The clock itself takes as long as a mask of 20 tokens.
+        // Reading the clock takes as long as a mask of 20 tokens.
         for _ in 0..8 {
             call();
         }

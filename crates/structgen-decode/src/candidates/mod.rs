@@ -1,4 +1,4 @@
-//! The allowed tokens of one step with their logits, in buffers that are used again step after step.
+//! The allowed tokens of one step with their logits, in buffers reused by every step.
 
 mod nucleus;
 mod select;
@@ -16,10 +16,11 @@ use crate::{masked, wide};
 
 use select::Nucleus;
 
-/// Allowed tokens and their logits, lowest id first.
+/// Allowed tokens and their logits, sorted by id.
 ///
-/// Filled from a mask, changed by samplers, drawn from. Tokens outside the mask and tokens whose logit is `-inf` or NaN
-/// are not in it. The order by id never changes, so that sums and draws do not depend on how the tokens got here.
+/// Candidates are filled from a mask, changed by samplers, and drawn from. They never include tokens outside the mask,
+/// or tokens whose logit is `-inf` or NaN. The order by id never changes, so sums and draws do not depend on how the
+/// candidates were filled.
 ///
 /// ```
 /// use structgen_decode::{constraint::PlainMask, samplers::Candidates};
@@ -42,32 +43,32 @@ pub struct Candidates {
     /// The sum of the weights.
     total: f64,
     lifted: usize,
-    /// How many logits the model gave, allowed or not.
+    /// The number of the model's logits, allowed or not.
     width: usize,
 }
 
-/// Candidates that there is always memory for.
+/// Capacity that is always reserved, in candidates.
 const ROOM: usize = 1024;
 
-/// How many different logits next to each other a division is expected to make equal at most.
+/// The maximum number of adjacent logits that a division is expected to make equal.
 const TIED: usize = 16;
 
-/// So many candidates are one block of a draw.
+/// Candidates per block of a draw.
 const DRAWN: usize = 512;
 
-/// What [`Candidates::fill_largest`] has to leave in.
+/// Which candidates [`Candidates::fill_largest`] must include.
 pub(crate) struct Largest<'a> {
-    /// So many of the largest, by what `temperature` will make of the logits.
+    /// The number of largest logits, compared after division by `temperature`.
     pub(crate) k: usize,
     pub(crate) temperature: f32,
-    /// Sorted tokens that come in any case, where they are allowed.
+    /// Sorted tokens to include whatever their logits, if they are allowed.
     pub(crate) also: &'a [TokenId],
     /// These and the banned ones, sorted.
     pub(crate) left_out: &'a [TokenId],
 }
 
 impl Candidates {
-    /// Candidates from pairs of id and logit; later pairs of the same id are left out.
+    /// Creates candidates from pairs of id and logit; later pairs with the same id are ignored.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (TokenId, f32)>) -> Self {
         let mut pairs: Vec<_> = pairs.into_iter().collect();
         pairs.sort_by_key(|&(id, _)| id);
@@ -80,9 +81,9 @@ impl Candidates {
         candidates
     }
 
-    /// Replaces the candidates by the tokens of `allowed` less `banned`, which is sorted, with their logits.
+    /// Replaces the candidates with the tokens of `allowed` except `banned`, which is sorted, and their logits.
     ///
-    /// Ids at or beyond `logits.len()` have no logit and are left out.
+    /// Ids at or beyond `logits.len()` have no logit and are skipped.
     pub fn fill(&mut self, logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) {
         self.clear(logits.len());
         if let Some(list) = allowed.list() {
@@ -117,11 +118,11 @@ impl Candidates {
         });
     }
 
-    /// [`fill`](Candidates::fill), but only with what `largest` asks for, which is all that matters where nothing
-    /// before a top-k looks at more.
+    /// Like [`fill`](Candidates::fill), but with only the tokens in `largest`. This suffices if no sampler before a
+    /// top-k looks at more.
     ///
-    /// The logits stay as they are, and those that are too small are never copied. Dividing by a temperature can make
-    /// two different logits equal, and then the lower id goes first: therefore it is counted in.
+    /// The logits are unchanged, and those that are too small are never copied. Division by a temperature can make two
+    /// different logits equal, in which case the lower id comes first; the comparison takes this into account.
     pub(crate) fn fill_largest(
         &mut self,
         logits: &[f32],
@@ -144,19 +145,20 @@ impl Candidates {
         });
         let infinite = |id: &TokenId| logits.get(id.index()) == Some(&f32::INFINITY);
         if max == f32::INFINITY || largest.also.iter().any(infinite) {
-            // The infinite logit may fall to one that becomes infinite: then the temperature has to see them all.
+            // A sampler may lower the infinite logit to one that only the division makes infinite: then the temperature
+            // needs all logits.
             self.fill(logits, allowed, banned);
             return;
         }
-        // The largest logits of groups of tokens are logits: the `k`-th of them is at most as large as the `k`-th of
-        // all.
+        // The maximum of each group is itself a logit, so the `k`-th largest maximum is at most the `k`-th largest
+        // logit.
         let mut threshold = f32::NEG_INFINITY;
         if k <= self.weights.len() {
             self.logits.extend_from_slice(&self.weights);
             let order = |a: &f32, b: &f32| b.total_cmp(a);
             let kth = *self.logits.select_nth_unstable_by(k - 1, order).1;
             self.logits.clear();
-            // What a division makes equal to it counts, too.
+            // Smaller logits that a division makes equal to it count as well.
             let quotient = temperature.divide(kth, shift);
             let smaller = std::iter::successors(Some(kth), |logit| Some(logit.next_down()));
             threshold = { smaller.take(TIED) }
@@ -182,7 +184,7 @@ impl Candidates {
                 if self.keys.len() >= room {
                     let last = *self.keys.select_nth_unstable(k - 1).1;
                     self.keys.truncate(k);
-                    // Of equal ones the first that came stay.
+                    // Of equal logits, those with the lowest ids are kept.
                     threshold = logits[(last & u64::from(u32::MAX)) as usize].next_up();
                 }
             }
@@ -208,11 +210,11 @@ impl Candidates {
         self.logits.clear();
         self.lifted = 0;
         self.width = width;
-        // Steps that keep a few more than the last one then need no more memory.
+        // Reserve some more, so that a step with slightly more candidates than the last does not allocate.
         let room = width.min(ROOM);
         self.ids.reserve(room);
         self.logits.reserve(room);
-        // Weights stay: what is as long the next time is written over, and need not be made.
+        // Weights are not cleared: they are overwritten, and need not be initialised again.
         self.weights
             .reserve(room.saturating_sub(self.weights.len()));
         self.keys.clear();
@@ -226,42 +228,42 @@ impl Candidates {
         }
     }
 
-    /// The tokens, lowest id first.
+    /// Returns the tokens, sorted by id.
     pub fn ids(&self) -> &[TokenId] {
         &self.ids
     }
 
-    /// The logits, one for each of [`ids`](Candidates::ids).
+    /// Returns the logits, one per token of [`ids`](Candidates::ids).
     pub fn logits(&self) -> &[f32] {
         &self.logits
     }
 
-    /// The logits, to change.
+    /// Returns the logits, mutably.
     pub fn logits_mut(&mut self) -> &mut [f32] {
         &mut self.logits
     }
 
-    /// The tokens, and their logits to change.
+    /// Returns the tokens, and their logits mutably.
     pub fn ids_and_logits_mut(&mut self) -> (&[TokenId], &mut [f32]) {
         (&self.ids, &mut self.logits)
     }
 
-    /// How many logits the model gave for the step, those of forbidden tokens included.
+    /// Returns the number of the model's logits, including those of forbidden tokens.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many candidates there are.
+    /// Returns the number of candidates.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there is no candidate.
+    /// Returns whether there is no candidate.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The candidate with the largest logit; of equal ones, the one with the lowest id.
+    /// Returns the candidate with the largest logit; among equals, the one with the lowest id.
     pub fn largest(&self) -> Option<(TokenId, f32)> {
         let mut best = None;
         for (&id, &logit) in self.ids.iter().zip(&self.logits) {
@@ -272,7 +274,7 @@ impl Candidates {
         best
     }
 
-    /// Replaces the logits of those candidates that `values`, sorted by id, names.
+    /// Changes the logits of the candidates named in `values`, which is sorted by id.
     pub fn change_logits_of<V: Copy>(
         &mut self,
         values: &[(TokenId, V)],
@@ -303,7 +305,7 @@ impl Candidates {
         }
     }
 
-    /// Computes the softmax's unnormalised weights, the largest being one, and returns their sum.
+    /// Computes the unnormalised softmax weights, the largest being 1, and returns their sum.
     pub fn weigh(&mut self) -> f64 {
         let max = numeric::max(&self.logits);
         wide::weigh(&self.logits, max, &mut self.weights);
@@ -311,19 +313,19 @@ impl Candidates {
         self.total
     }
 
-    /// The sum of the weights of the last [`weigh`](Candidates::weigh).
+    /// Returns the sum of the weights computed by the last [`weigh`](Candidates::weigh).
     pub fn total(&self) -> f64 {
         self.total
     }
 
-    /// The entropy of the softmax, in nats; zero where there is no candidate. Computes the weights, too.
+    /// Returns the entropy of the softmax, in nats, or 0 if there is no candidate. Also computes the weights.
     pub fn entropy(&mut self) -> f64 {
         let total = self.weigh();
         if self.is_empty() {
             return 0.0;
         }
         let max = numeric::max(&self.logits);
-        // -sum(p ln p) = ln(total) - sum(w (l - max)) / total: one logarithm for all candidates.
+        // -sum(p ln p) = ln(total) - sum(w (l - max)) / total, which takes one logarithm in total.
         let sum = self.sum_of(|logit, weight| match weight > 0.0 && logit < max {
             true => weight * (logit - max),
             false => 0.0,
@@ -331,7 +333,7 @@ impl Candidates {
         numeric::ln(total) - sum / total
     }
 
-    /// A sum over logits and weights, in lanes by id.
+    /// Sums a function of logits and weights, in lanes by id.
     fn sum_of(&self, term: impl Fn(f32, f32) -> f32) -> f64 {
         let mut sum = LaneSum::default();
         let pairs = self.logits.iter().zip(&self.weights);
@@ -341,20 +343,20 @@ impl Candidates {
         sum.total()
     }
 
-    /// The weights of the last [`weigh`](Candidates::weigh), one for each of [`ids`](Candidates::ids) as they were
-    /// then.
+    /// Returns the weights computed by the last [`weigh`](Candidates::weigh), one per token of [`ids`](Candidates::ids)
+    /// at that time.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// The probability of a candidate by the weights of the last [`weigh`](Candidates::weigh), which came to this
-    /// total; none where it has no weight.
+    /// Returns a candidate's probability by the weights of the last [`weigh`](Candidates::weigh), whose sum was
+    /// `total`; `None` if it has no weight.
     pub(crate) fn probability(&self, token: TokenId, total: f64) -> Option<f32> {
         let weight = *self.weights.get(self.ids.binary_search(&token).ok()?)?;
         (weight > 0.0).then(|| (f64::from(weight) / total) as f32)
     }
 
-    /// The log probability of `token` among the candidates, before any sampler if called before them.
+    /// Returns the log probability of `token` among the candidates.
     pub fn log_prob(&mut self, token: TokenId) -> Option<f32> {
         let i = self.ids.binary_search(&token).ok()?;
         let total = self.weigh();
@@ -369,8 +371,9 @@ impl Candidates {
         Some((f64::from(self.logits[i]) - f64::from(max) - numeric::ln(total)) as f32)
     }
 
-    /// What filling, [`Temperature`], top-p and [`draw`](Candidates::draw) do one after another, without a list of what
-    /// may be nearly all tokens. Where that list is short, or the logits are not finite, it is made, and drawn from.
+    /// Fills, applies a [`Temperature`] and top-p, and [draws](Candidates::draw), without building the list of
+    /// candidates, which may contain nearly all tokens. If the nucleus is small or the logits are not finite, it builds
+    /// the list and draws from that.
     pub(crate) fn draw_nucleus(
         &mut self,
         logits: &[f32],
@@ -380,7 +383,7 @@ impl Candidates {
         rng: &mut SequenceRng,
     ) -> Option<(TokenId, f32)> {
         self.clear(logits.len());
-        // For a while, places are ids.
+        // Until the list is built, indices are token ids.
         masked::copy(logits, allowed, banned, &mut self.logits);
         let mut temperature = Temperature::new(temperature);
         let shift = temperature.shift(|| wide::max(&self.logits));
@@ -427,10 +430,10 @@ impl Candidates {
         drawn
     }
 
-    /// Where the block of candidates begins with which the sum of a nucleus' weights passes the target, and the sum
-    /// before it.
+    /// Returns the start of the block of candidates in which the running sum of the nucleus' weights passes the target,
+    /// and the sum before it.
     fn block_of(&self, nucleus: &Nucleus, target: f64) -> (usize, f64) {
-        // Of those that equal the smallest, only what is up to its place belongs to the nucleus.
+        // Of the logits equal to the smallest, only those up to its index belong to the nucleus.
         let behind = nucleus.place.saturating_add(1).min(self.logits.len());
         let (logits, logits_behind) = self.logits.split_at(behind);
         let (weights, weights_behind) = self.weights.split_at(behind);
@@ -445,16 +448,16 @@ impl Candidates {
         (behind + start, sum)
     }
 
-    /// Draws a candidate in proportion to its softmax; returns it with its probability.
+    /// Draws a candidate from the softmax; returns it with its probability, or `None` if no candidate has any weight.
     ///
-    /// One random number is spent. Nothing is returned where no candidate has any weight.
+    /// Uses one random number.
     pub fn draw(&mut self, rng: &mut SequenceRng) -> Option<(TokenId, f32)> {
         let total = self.weigh();
         let target = rng.uniform() * total;
         let (mut sum, mut start) = (0.0, 0);
         if self.len() > DRAWN {
-            // Adding one weight to another takes its time: most are passed over in blocks of ids, with many sums at
-            // once.
+            // A running sum is sequential and slow: skip most candidates in blocks of ids, whose sums are computed in
+            // parallel lanes.
             while start < self.len() {
                 let block = self.ids[start].index() / DRAWN;
                 let rest = &self.ids[start..];
@@ -474,9 +477,9 @@ impl Candidates {
     }
 }
 
-/// Where, from `start` on and with `sum` before it, the sum of `len` weights passes `target`.
+/// Returns the index, from `start` with `sum` before it, at which the running sum of `len` weights passes `target`.
 ///
-/// Where rounding leaves the sum short of the target, the last one with weight is the one.
+/// If the sum falls short of the target by rounding, returns the last index with a weight.
 fn place_of(
     len: usize,
     weight: impl Fn(usize) -> f32,
@@ -496,7 +499,8 @@ fn place_of(
     found.or_else(|| (0..start).rev().find(|&i| weight(i) > 0.0))
 }
 
-/// Calls `visit` with the first id and the bits of each word that has any, less the `banned` ids, which are sorted.
+/// Calls `visit` with the first id and the bits of each word that is not empty, without the `banned` ids, which are
+/// sorted.
 fn for_each_word(
     allowed: &impl AllowedTokens,
     banned: &[TokenId],
@@ -518,7 +522,7 @@ fn for_each_word(
     }
 }
 
-/// A number that sorts by falling logit, then by rising index; NaN sorts last and the two zeros alike.
+/// Returns a key that sorts by falling logit, then by rising index; NaN sorts last, and both zeros are equal.
 fn key(logit: f32, index: usize) -> u64 {
     let bits = (logit + 0.0).to_bits();
     let rising = if bits >> 31 == 1 {

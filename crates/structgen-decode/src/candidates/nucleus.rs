@@ -1,38 +1,39 @@
-//! Where, among many candidates, a mass is reached: guessed from a sample, or found by sums over all of them.
+//! Finds where a mass is reached among many candidates: by a guess from a sample, or by sums over all of them.
 
 use super::key;
 use super::select::index;
 use crate::wide;
 
-/// Fewer candidates than this are looked at one by one.
+/// With fewer candidates, each is examined.
 const MANY: usize = 4096;
-/// Candidates that are sorted for the estimate.
+/// Size of the sorted sample for the estimate.
 const SAMPLE: usize = 512;
-/// The bounds are near enough when this many of the sample lie between them.
+/// The bounds are close enough once fewer than this many samples lie between them.
 const NEAR: usize = 4;
-/// How far the first guesses are from the estimate, in places of the sample.
+/// Distance of the first guesses from the estimate, in samples.
 const GUESS: usize = 12;
-/// How often all candidates are looked at, for four bounds each time.
+/// Maximum number of passes over all candidates, with four bounds each.
 const PASSES: usize = 4;
-/// Sums in single precision are nearer to the truth than this share.
+/// Relative error of sums in single precision, at most.
 const ERROR: f64 = 1e-4;
 
-/// Bounds that leave nothing out.
+/// Bounds that exclude nothing.
 pub(super) const EVERYTHING: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
 
-/// Candidates that follow one another in a run of the larger sample, of which a guess is made.
+/// Length of a run of consecutive candidates in the larger sample, which is used for guesses.
 const LANES: usize = 16;
-/// How many such runs.
+/// Number of such runs.
 const RUNS: usize = 512;
-/// From this many candidates on a guess is cheaper than sums over all of them.
+/// From this many candidates on, a guess is cheaper than sums over all of them.
 const VERY_MANY: usize = 1 << 15;
-/// How many standard deviations of the sample's mass a guess leaves on either side.
+/// Margin of a guess on either side, in standard deviations of the sample's mass.
 const DEVIATIONS: f64 = 2.5;
 
-/// [`bounds`] that are right nearly always: the sample's mass below them may differ from that of all.
+/// Guesses [`bounds`] that are nearly always right; they are wrong if the sample's mass below them is unlike that of
+/// all candidates.
 ///
-/// The mass that is *not* in the prefix is what is estimated, since its weights are small and alike, and `total` is
-/// known: a few large weights, of which a sample may have any number, do no harm. Nothing where there are too few
+/// The estimate is of the mass *outside* the prefix, because those weights are small and similar, and `total` is known:
+/// a few large weights, of which the sample may contain any number, do no harm. Returns `None` if there are too few
 /// candidates.
 pub(super) fn guess(
     logits: &[f32],
@@ -58,7 +59,7 @@ pub(super) fn guess(
     let target = (total - mass) * runs.count as f64 / (logits.len() / LANES) as f64;
     let (first, low) = reached(valid, target, below);
     let margin = DEVIATIONS * runs.squares_below(logit(first)).max(0.0).sqrt();
-    // Steps away from there, until the mass is different for certain.
+    // Step away until the masses differ by more than the margin.
     let (mut lowest, mut highest) = (None, None);
     for step in [2, 8, 32, 128] {
         let at = [
@@ -84,7 +85,7 @@ pub(super) fn guess(
     ))
 }
 
-/// Between which two places of `0..valid`, which follow one another, the mass below a place falls to the target.
+/// Returns the two adjacent indices in `0..valid` between which the mass below falls to the target.
 fn reached(valid: usize, target: f64, below: impl Fn([usize; 4]) -> [f64; 4]) -> (usize, usize) {
     let (mut first, mut low) = (0, valid);
     while low - first > 1 {
@@ -104,14 +105,14 @@ fn reached(valid: usize, target: f64, below: impl Fn([usize; 4]) -> [f64; 4]) ->
     (first, low)
 }
 
-/// Runs of candidates from all over.
+/// Runs of candidates, spread over all of them.
 struct Runs {
     count: usize,
     logits: [[f32; LANES]; RUNS],
     weights: [[f32; LANES]; RUNS],
     /// The squares of the weights.
     squares: [[f32; LANES]; RUNS],
-    /// What the weights of all runs are together.
+    /// The sum of the weights of all runs.
     mass: f64,
 }
 
@@ -127,7 +128,7 @@ impl Runs {
         }
     }
 
-    /// Takes every so-manyth run.
+    /// Samples runs at equal distances.
     fn take(&mut self, logits: &[f32], weights: &[f32]) {
         let (logits, _) = logits.as_chunks::<LANES>();
         let (weights, _) = weights.as_chunks::<LANES>();
@@ -143,14 +144,14 @@ impl Runs {
         self.mass = wide::sum(self.weights[..self.count].as_flattened());
     }
 
-    /// What the weights have whose logits are below each bound.
+    /// Sums, for each bound, the weights whose logits are below it.
     fn mass_below(&self, bounds: [f32; 4]) -> [f64; 4] {
         let logits = self.logits[..self.count].as_flattened();
         let weights = self.weights[..self.count].as_flattened();
         wide::masses_from(logits, weights, bounds).map(|above| self.mass - above)
     }
 
-    /// The same of their squares, for one bound.
+    /// Sums the squares of weights whose logits are below the bound.
     fn squares_below(&self, bound: f32) -> f64 {
         let logits = self.logits[..self.count].as_flattened();
         let squares = self.squares[..self.count].as_flattened();
@@ -159,7 +160,7 @@ impl Runs {
     }
 }
 
-/// Candidates all over, as keys, the largest logit first.
+/// Returns candidates from all over, as keys, largest logit first.
 fn sorted_sample(logits: &[f32]) -> [u64; SAMPLE] {
     // An odd stride meets every residue of a regular mask.
     let stride = (logits.len() / SAMPLE - 1) | 1;
@@ -171,17 +172,16 @@ fn sorted_sample(logits: &[f32]) -> [u64; SAMPLE] {
     sample
 }
 
-/// How many of the sample are allowed: what is not is NaN, and sorts last.
+/// Counts the allowed samples: those that are not allowed are NaN and sort last.
 fn valid(sample: &[u64; SAMPLE], logits: &[f32]) -> usize {
     let allowed = |&&key: &&u64| logits[index(key)] > f32::NEG_INFINITY;
     sample.iter().take_while(allowed).count()
 }
 
-/// Two bounds, between which is the logit with which the mass is reached, out of the `total` of all weights: what is at
-/// the upper one or above it is in any case part of the shortest prefix with the mass, and what is below the lower one
-/// is not.
+/// Returns bounds on the logit at which the mass is reached, out of the `total` of all weights. All candidates at or
+/// above the upper bound are part of the shortest prefix with the mass, and none below the lower bound is.
 ///
-/// The lower bound counts as between them, the upper one does not.
+/// The lower bound is inclusive, the upper one exclusive.
 pub(super) fn bounds(
     logits: &[f32],
     weights: &[f32],
@@ -195,19 +195,19 @@ pub(super) fn bounds(
     let place = |i: usize| index(sample[i]);
     let logit = |i: usize| logits[place(i)];
     let valid = valid(&sample, logits);
-    // Whether so much is more than the mass, or less; nothing where it is too near to tell.
+    // Returns whether this sum exceeds the mass, or `None` if it is too close to decide.
     let reaches = |found: f64| {
         let share = found / mass - 1.0;
         (share.abs() >= ERROR).then_some(share > 0.0)
     };
-    // The prefix ends after the sample's number `first - 1`, and not after `low`; what these have.
+    // The prefix ends after sample `first - 1` and not after `low`; these are the masses up to them.
     let (mut first, mut low) = (0, valid);
     let (mut mass_above, mut mass_low) = (0.0, total);
     for pass in 0..PASSES {
         if low - first < NEAR {
             break;
         }
-        // The sample stands for what is between.
+        // Use the samples in between as an estimate.
         let weight = |i: usize| f64::from(weights[place(i)]);
         let share = (mass - mass_above) / (mass_low - mass_above);
         let target = share * (first..low).map(weight).sum::<f64>();
@@ -250,7 +250,7 @@ pub(super) fn bounds(
     if first > 0 {
         return (lowest, logit(first - 1));
     }
-    // Many may be the largest together.
+    // Many candidates may share the largest logit.
     let above = lowest.next_up();
     let [found, ..] = wide::masses_from(logits, weights, [above; 4]);
     match reaches(found) {

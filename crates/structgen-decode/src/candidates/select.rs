@@ -1,4 +1,4 @@
-//! Which candidates stay: the largest, those that carry a mass, those above a threshold, those that are not banned.
+//! Selects which candidates to keep: the largest, those that carry a mass, those above a threshold, those not banned.
 
 use structgen_vocab::TokenId;
 
@@ -7,20 +7,20 @@ use crate::{numeric, wide};
 
 /// Ranges of candidates up to this length are sorted.
 const SORTED: usize = 64;
-/// So many candidates between guessed bounds are too many: many are equal, and bounds that are found take them
-/// together.
+/// More candidates than this between guessed bounds are too many: they are probably equal, and computed bounds handle
+/// equals together.
 const MOST_BETWEEN: usize = 8192;
-/// Candidates that go together where none of them stays.
+/// Candidates that are dropped together if none of them is kept.
 const BLOCK: usize = 32;
 
-/// A prefix of the candidates by falling logit and rising place.
+/// A prefix of the candidates, ordered by falling logit and rising index.
 pub(super) struct Nucleus {
-    /// The logit of the last.
+    /// The last candidate's logit.
     pub(super) smallest: f32,
-    /// The place of the last.
+    /// The last candidate's index.
     pub(super) place: usize,
     pub(super) len: usize,
-    /// What its candidates weigh.
+    /// The sum of its candidates' weights.
     pub(super) mass: f64,
 }
 
@@ -31,7 +31,7 @@ impl Nucleus {
 }
 
 impl Candidates {
-    /// Keeps the `k` candidates with the largest logits; of equal ones, those with the lowest ids.
+    /// Keeps the `k` candidates with the largest logits; among equals, those with the lowest ids.
     pub fn keep_largest(&mut self, k: usize) {
         if k >= self.len() {
             return;
@@ -46,7 +46,7 @@ impl Candidates {
         self.retain(|i, logit| key(logit, i) <= last);
     }
 
-    /// Keeps the candidates whose logits are among the `k` largest, and all that equal the `k`-th of them.
+    /// Keeps the candidates whose logits are among the `k` largest, and all that are equal to the `k`-th.
     pub fn keep_from_kth(&mut self, k: usize) {
         if k == 0 || k >= self.len() {
             self.keep_largest(k);
@@ -58,8 +58,8 @@ impl Candidates {
         self.retain(|_, logit| logit >= smallest);
     }
 
-    /// Keeps the shortest prefix, by falling logit and rising id, that has at least the share `p` of the softmax's mass
-    /// and at least `min_keep` candidates.
+    /// Keeps the shortest prefix, ordered by falling logit and rising id, that has at least the share `p` of the
+    /// softmax's mass and at least `min_keep` candidates.
     pub fn keep_mass(&mut self, p: f32, min_keep: usize) {
         let total = self.weigh();
         let min_keep = min_keep.max(1);
@@ -73,7 +73,8 @@ impl Candidates {
         }
     }
 
-    /// The shortest prefix with `mass`, out of the `total` of all weights, and `min_keep` candidates.
+    /// Returns the shortest prefix with at least `mass`, out of the `total` of all weights, and at least `min_keep`
+    /// candidates.
     pub(super) fn nucleus_of(&mut self, (mass, total): (f64, f64), min_keep: usize) -> Nucleus {
         let guess = nucleus::guess(&self.logits, &self.weights, (mass, total), min_keep);
         if let Some((low, high)) = guess
@@ -87,7 +88,7 @@ impl Candidates {
         }
         self.keys.clear();
         let start = if bounds == nucleus::EVERYTHING {
-            // They may be a few only, and a loop for many takes longer to begin than to look at them.
+            // There may be only a few, for which a vectorised loop costs more to set up than it saves.
             let numbers = self.logits.iter().enumerate().filter(|(_, l)| !l.is_nan());
             self.keys.extend(numbers.map(|(i, &logit)| key(logit, i)));
             (0.0, 0)
@@ -118,7 +119,8 @@ impl Candidates {
         }
     }
 
-    /// The same between bounds that were guessed; nothing where it is not there, or where many candidates are.
+    /// Finds the nucleus between guessed bounds; returns `None` if it does not end there, or if too many candidates lie
+    /// between them.
     fn last_between(&mut self, bounds: (f32, f32), mass: f64) -> Option<Nucleus> {
         if bounds.1 == bounds.0.next_up() {
             let (last, is_there) = self.last_of_equal(mass, bounds);
@@ -137,8 +139,8 @@ impl Candidates {
         (sum >= mass).then(|| self.nucleus_to(last, sum, len))
     }
 
-    /// The same where the prefix ends among those that have the lower bound as their logit: they weigh the same. And
-    /// whether it does.
+    /// Finds the nucleus if it ends among the candidates whose logit is the lower bound, which all weigh the same. Also
+    /// returns whether it does end there.
     fn last_of_equal(&self, mass: f64, (logit, above): (f32, f32)) -> (Nucleus, bool) {
         let split = wide::split(&self.logits, &self.weights, (above, above), |_| {});
         let (sum, before) = split;
@@ -160,8 +162,8 @@ impl Candidates {
         (nucleus, is_there)
     }
 
-    /// [`keep_mass`](Candidates::keep_mass) by falling rank instead of logit, with the mass in units of the weights,
-    /// which have to be there.
+    /// Like [`keep_mass`](Candidates::keep_mass), but ordered by falling rank instead of logit. The mass is in units of
+    /// the weights, which must have been computed.
     pub(crate) fn keep_mass_by(&mut self, mass: f64, min_keep: usize, rank: impl Fn(f32) -> f32) {
         if self.len() <= min_keep.max(1) {
             return;
@@ -188,8 +190,8 @@ impl Candidates {
         }
     }
 
-    /// Takes away the candidates with these ids, which are sorted, unless that would leave nothing: then the ban is
-    /// lifted, and counted.
+    /// Removes the candidates with these ids, which are sorted. If that would leave nothing, the ban is lifted, and
+    /// counted.
     pub fn ban(&mut self, ids: &[TokenId]) {
         let found = |id: &&TokenId| self.ids.binary_search(id).is_ok();
         let Some(first) = ids.iter().find(found) else {
@@ -199,7 +201,7 @@ impl Candidates {
             self.lifted += 1;
             return;
         }
-        // What is before the first stays where it is; what lies between two is moved as a whole.
+        // Candidates before the first banned one stay in place; those between two are moved as a whole.
         let mut kept = self.ids.partition_point(|id| id < first);
         let mut from = kept;
         for id in ids {
@@ -218,7 +220,8 @@ impl Candidates {
         self.logits.truncate(kept + rest);
     }
 
-    /// Keeps only the candidate with this id, if it is there; otherwise the wish is lifted, and counted.
+    /// Keeps only the candidate with this id. If it is not a candidate, nothing is removed, and this counts as a lifted
+    /// ban.
     pub fn force(&mut self, id: TokenId) {
         match self.ids.binary_search(&id) {
             Ok(at) => {
@@ -231,12 +234,12 @@ impl Candidates {
         }
     }
 
-    /// How many bans were lifted since the candidates were filled, because they would have left nothing.
+    /// Returns the number of bans lifted since the candidates were filled, because they would have left nothing.
     pub fn lifted_bans(&self) -> usize {
         self.lifted
     }
 
-    /// The `n` largest candidates, largest first, as logit and id.
+    /// Returns the `n` largest candidates as logit and id, largest first.
     pub fn sorted_head(&mut self, n: usize) -> &[(f32, TokenId)] {
         self.fill_keys(|logit| logit);
         let n = n.min(self.len());
@@ -252,7 +255,7 @@ impl Candidates {
         &self.head
     }
 
-    /// Keeps the candidates for which `keep` returns true, given place and logit.
+    /// Keeps the candidates for which `keep` returns true, given index and logit.
     pub(crate) fn retain(&mut self, keep: impl Fn(usize, f32) -> bool) {
         let n = self.ids.len();
         let (ids, logits) = (&mut self.ids[..], &mut self.logits[..n]);
@@ -285,11 +288,11 @@ impl Candidates {
     }
 }
 
-/// The last key of the shortest prefix, in rising order, whose weights sum to at least `mass`, of at least `min_keep`
-/// keys, and what it weighs and how many these are; sum and number begin with what is before all of them. Where there
-/// is no such prefix, the last of all.
+/// Finds the shortest prefix of the keys, in rising order, whose weights sum to at least `mass` and that has at least
+/// `min_keep` keys. Returns its last key, the sum and the number of keys; both counts start from what precedes all
+/// keys. If there is no such prefix, the last key is that of all of them.
 ///
-/// Halves the range in which the prefix ends: linear, where sorting is not.
+/// Bisects the range in which the prefix ends, which takes linear time, unlike sorting.
 fn last_of_mass(
     keys: &mut [u64],
     weights: &[f32],
@@ -326,12 +329,12 @@ fn weight(weights: &[f32], key: u64) -> f64 {
     f64::from(weights[index(key)])
 }
 
-/// The place that a key encodes.
+/// Returns the index that a key encodes.
 pub(super) fn index(key: u64) -> usize {
     (key & u64::from(u32::MAX)) as usize
 }
 
-/// The smallest `f32` that is at least `threshold`.
+/// Returns the smallest `f32` that is at least `threshold`.
 fn at_least(threshold: f64) -> f32 {
     let nearest = threshold as f32;
     if f64::from(nearest) < threshold {
@@ -341,8 +344,8 @@ fn at_least(threshold: f64) -> f32 {
     }
 }
 
-/// The logit from which on a probability is at least `p`, for a softmax of which `max` is the largest logit and `total`
-/// the sum of weights.
+/// Returns the smallest logit with a probability of at least `p`, for a softmax whose largest logit is `max` and whose
+/// weights sum to `total`.
 pub(crate) fn logit_of(p: f64, max: f32, total: f64) -> f64 {
     if p <= 0.0 {
         return f64::NEG_INFINITY;

@@ -90,7 +90,7 @@ fn draws_follow_the_softmax() {
         assert!((p - [0.5, 0.3, 0.2][id.index()]).abs() < 1e-6);
         counts[id.index()] += 1;
     }
-    // Chi-squared with two degrees of freedom: 13.8 is passed by chance once in a thousand seeds.
+    // Chi-squared with two degrees of freedom: 13.8 is exceeded by chance for one seed in a thousand.
     let chi: f64 = counts
         .iter()
         .zip([10_000.0, 6_000.0, 4_000.0])
@@ -121,7 +121,7 @@ fn log_prob_is_normalised_over_the_candidates() {
 
 #[test]
 fn what_keeps_a_mass_is_the_shortest_prefix_also_of_many_and_of_equal_ones() {
-    // So many that bounds are found, and so many that they are guessed.
+    // Enough candidates for computed bounds, and enough for guessed ones.
     [30_000, 70_001].into_iter().for_each(shortest_prefixes);
 }
 
@@ -132,7 +132,7 @@ fn shortest_prefixes(n: usize) {
     };
     let mut peaked: Vec<f32> = levels(1 << 20).collect();
     peaked[7_000] = 30.0;
-    // The runs of which a guess is made are unlike all others: it is wrong.
+    // The sampled runs are unlike all others, so the guess is wrong.
     let mut misleading: Vec<f32> = levels(1 << 20).collect();
     let runs = misleading.chunks_mut(16).step_by((n / 16 / 512) | 1);
     runs.for_each(|run| run.iter_mut().for_each(|logit| *logit = *logit * 0.1 + 5.0));

@@ -1,21 +1,22 @@
-//! One document of several that answer the same question about parts of a text.
+//! Merges several documents that answer the same question about parts of a text.
 
 use super::{Confidence, FieldConfidence, SpanScore};
 use crate::events::JsonKind;
 
-/// A value that some parts say is absent is taken from another part only if it is at least so probable.
+/// A value that some parts report as absent is taken from another part only if it is at least this probable.
 const PRESENT: f64 = 0.5;
 
 impl Confidence {
-    /// Makes one JSON document of several answers to the same question, each about a part of a text, and says how sure the
-    /// model was of its values.
+    /// Merges several answers to the same question, each about a part of a text, into one JSON document, with the
+    /// model's confidence in its values.
     ///
-    /// Objects have the members of all, arrays the items of all in the order of the parts, without those at the end of one part that the next one
-    /// begins with. Of other values the most probable one is taken ([`SpanScore::allowed`]); null, which a part says that holds no
-    /// answer, only where no other value reaches a probability of one half. The document is written without whitespace; whether it
-    /// still fits a constraint, such as one on the number of items, is for the caller to check.
+    /// An object gets the members of all answers. An array gets the items of all, in the order of the parts; items at
+    /// the end of one part that the next part repeats at its start are taken once. Of other values the most probable
+    /// one is taken ([`SpanScore::allowed`]). Null, by which a part reports that it has no answer, is taken only if no
+    /// other value reaches a probability of one half. The document is written without whitespace. The caller must check
+    /// whether it still matches a constraint, such as one on the number of items.
     ///
-    /// Each answer is given as its text and the confidence of that text. Of no answers, the document is empty.
+    /// Each answer is given as its text and the confidence of that text. The document is empty if there are no answers.
     #[must_use]
     pub fn merge(answers: &[(&str, &Confidence)]) -> (String, Confidence) {
         let mut merger = Merger {
@@ -49,7 +50,7 @@ struct Merger<'a> {
 }
 
 impl<'a> Merger<'a> {
-    /// Writes what becomes of values that stand for the same; there is one at least.
+    /// Writes the merger of values for the same place, of which there is at least one.
     fn write(&mut self, nodes: &[Node], parent: Option<usize>, name: &str) {
         let best = self.best(nodes);
         let kind = self.field(best).kind;
@@ -67,12 +68,12 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// The most probable value, or null where that is what the answers come to.
+    /// Returns the most probable value, or null if the answers amount to that.
     fn best(&self, nodes: &[Node]) -> Node {
         let is_null = |&&node: &&Node| self.field(node).kind == JsonKind::Null;
         let probability = |node: Node| self.field(node).score.allowed.log_prob;
         let most_probable = |nodes: &mut dyn Iterator<Item = &Node>| {
-            // The first of equals.
+            // Among equals, the first.
             let mut nodes = nodes.copied();
             let first = nodes.next()?;
             Some(nodes.fold(first, |best, node| {
@@ -92,7 +93,8 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Whether a value is probable enough to stand against answers without it. A container is, where one of its members is.
+    /// Returns whether a value is probable enough to win over answers without it. A container is if one of its members
+    /// is.
     fn is_present(&self, node: Node) -> bool {
         let of_container = matches!(self.field(node).kind, JsonKind::Object | JsonKind::Array);
         let fields = &self.answers[node.answer].1.fields;
@@ -118,7 +120,7 @@ impl<'a> Merger<'a> {
         children.map(move |field| Node { answer, field })
     }
 
-    /// Writes a value as it stands.
+    /// Copies a value unchanged.
     fn copy(&mut self, node: Node, parent: Option<usize>, name: &str) {
         let start = self.text.len();
         let first = self.fields.len();
@@ -140,7 +142,7 @@ impl<'a> Merger<'a> {
     }
 
     fn object(&mut self, nodes: &[Node], parent: Option<usize>, name: &str) {
-        // The members' names in an order that is that of every object, as far as there is one.
+        // Order the names as in every object, as far as the objects agree.
         let mut names: Vec<&'a str> = Vec::new();
         let mut members: Vec<Vec<Node>> = Vec::new();
         for &node in nodes {
@@ -197,7 +199,7 @@ impl<'a> Merger<'a> {
         });
     }
 
-    /// Writes a container of the merger's own, as probable as the least probable of its members.
+    /// Writes a merged container, which is as probable as its least probable member.
     fn container(
         &mut self,
         kind: JsonKind,
@@ -238,7 +240,7 @@ mod tests {
     use super::*;
     use crate::events::{JsonEvents, OutputEvent, OutputPart};
 
-    /// The confidence of a text whose values have these probabilities, in the order in which they begin.
+    /// The confidence of a text whose values have these probabilities, in the order of their starts.
     fn confidence(text: &str, probabilities: &[f64]) -> Confidence {
         let mut fields: Vec<FieldConfidence> = Vec::new();
         let mut open: Vec<usize> = Vec::new();

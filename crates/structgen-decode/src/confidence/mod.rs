@@ -1,4 +1,4 @@
-//! How sure the model was of each value of a JSON output.
+//! The model's confidence in each value of a JSON output.
 
 mod merge;
 mod score;
@@ -15,21 +15,21 @@ use crate::{
 };
 use score::Sums;
 
-/// How sure the model was of each value of a JSON output, containers and what is in them.
+/// The model's confidence in each value of a JSON output, containers and their members included.
 ///
-/// It is about what was written and not about whether that is true; [`SpanScore`] defines how tokens at the borders of
-/// values and forced ones count. Keys, commas and whitespace count in the container that they are in. The choice to end
-/// a number is that of the token after it, and counts there.
+/// It measures how sure the model was of what it wrote, not whether that is true. [`SpanScore`] defines how tokens at
+/// the borders of values and forced tokens count. Keys, commas and whitespace count for their container. The decision
+/// to end a number is made by the token after it, and counts there.
 ///
-/// As JSON it is a list of `{"pointer", "kind", "span": {"start", "end"}, "tokens", "forced", "model": {"log_prob",
-/// "mean", "lowest"}, "allowed": {…}}`, of which numbers that are minus infinity are null; what an output that was cut
-/// had begun has `"complete": false`.
+/// It serialises to a JSON array of `{"pointer", "kind", "span": {"start", "end"}, "tokens", "forced", "model":
+/// {"log_prob", "mean", "lowest"}, "allowed": {…}}`. Numbers that are minus infinity become null, and values that a cut
+/// output did not complete have `"complete": false`.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
 /// use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 ///
-/// // A constraint would see to it that the output is JSON; here no other token can be chosen.
+/// // A constraint would ensure that the output is JSON; here no other token can be chosen.
 /// let vocabulary = Vocabulary::from_tokens([b"[1,".to_vec(), b"2]".to_vec()], &[])?;
 /// let model = MockModel::new(2, 64, []).preferring(TokenId(0), 40.0);
 /// let options = GenerateOptions { log_probs: true, max_new_tokens: Some(1), ..GenerateOptions::default() };
@@ -48,44 +48,44 @@ pub struct Confidence {
     fields: Vec<FieldConfidence>,
 }
 
-/// How sure the model was of a value.
+/// The model's confidence in a value.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FieldConfidence {
-    /// What the value is.
+    /// The type of the value.
     pub kind: JsonKind,
-    /// Its bytes of the text, quotes and brackets included.
+    /// Its bytes in the text, including quotes and brackets.
     pub span: Range<usize>,
     /// Whether it was written to its end.
     pub is_complete: bool,
     /// How probable its tokens were.
     pub score: SpanScore,
     parent: Option<usize>,
-    /// The last part of its pointer, as it stands there.
+    /// The last segment of its pointer, escaped as in the pointer.
     name: Box<str>,
-    /// How many fields it has in it, itself included.
+    /// The number of fields in it, including itself.
     len: usize,
 }
 
-/// Why there is no confidence.
+/// Why no confidence is available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfidenceError {
-    /// Nobody asked for log probabilities.
+    /// The request did not ask for log probabilities.
     #[error(
         "the output was generated without log probabilities: ask for them by GenerateOptions::log_probs"
     )]
     NoLogProbs,
-    /// The output is no JSON.
+    /// The output is not JSON.
     #[error("the output is no JSON")]
     NotJson(#[from] NotJson),
 }
 
 impl Generation {
-    /// How sure the model was of each value of a JSON output, or of the beginning of one.
+    /// Returns the model's confidence in each value of a JSON output, or of a prefix of one.
     ///
     /// # Errors
-    /// When the output is no beginning of JSON, or was generated without [log
+    /// If the output is not a prefix of JSON, or was generated without [log
     /// probabilities](crate::GenerateOptions::log_probs).
     pub fn confidence(&self) -> Result<Confidence, ConfidenceError> {
         let sums = Sums::new(&self.tokens).ok_or(ConfidenceError::NoLogProbs)?;
@@ -119,7 +119,7 @@ impl Generation {
         };
         let mut events = JsonEvents::new();
         events.push(&self.text, &mut on_event)?;
-        // What is not complete is told by its field.
+        // An incomplete value is marked in its field, so the error is not needed.
         let _ = events.finish(&mut on_event);
         for index in open {
             fields[index].len = fields.len() - index;
@@ -132,13 +132,14 @@ impl Generation {
 }
 
 impl Confidence {
-    /// The values, in the order in which they begin: each container before what is in it.
+    /// Returns the values in the order of their starts: each container comes before its members.
     #[must_use]
     pub fn fields(&self) -> &[FieldConfidence] {
         &self.fields
     }
 
-    /// The JSON Pointer to the field of this index; empty for the whole and for an index out of range.
+    /// Returns the JSON Pointer to the field with this index; it is empty for the whole document, and for an index out
+    /// of range.
     #[must_use]
     pub fn pointer(&self, index: usize) -> String {
         let parent = |field: &&FieldConfidence| field.parent.map(|at| &self.fields[at]);
@@ -151,7 +152,7 @@ impl Confidence {
         names.into_iter().flat_map(|name| ["/", name]).collect()
     }
 
-    /// The value that a JSON Pointer leads to.
+    /// Returns the value at a JSON Pointer.
     #[must_use]
     pub fn get(&self, pointer: &str) -> Option<&FieldConfidence> {
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! How probable stretches of an output are.
+//! How probable spans of an output are.
 
 use std::ops::Range;
 
@@ -6,38 +6,38 @@ use serde::Serialize;
 
 use crate::{GeneratedToken, Generation};
 
-/// How probable a stretch of an output is, under the model alone and under the model and the constraint.
+/// How probable a span of an output is, under the model alone and under the model with the constraint.
 ///
-/// A token counts in every span of which it has a byte, and counts there as a whole: it is one choice, of which no more
-/// is known than its probability. So a token such as `","` between two strings counts in both, for it ended one and
-/// began the other, and stretches side by side may count a token twice. What was given as a prefill counts nowhere.
+/// A token counts for every span that has one of its bytes, and counts there as a whole: it is a single choice, of
+/// which only the total probability is known. So a token such as `","` between two strings counts for both, since it
+/// ended one and began the other, and adjacent spans may count a token twice. Tokens of the prefill do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct SpanScore {
-    /// How many generated tokens have a byte of it.
+    /// The number of generated tokens with a byte in the span.
     pub tokens: usize,
     /// How many of them were forced.
     pub forced: usize,
     /// Under the model alone. Forced tokens count with the probability that the model gave them.
     pub model: Score,
-    /// Under the model and the constraint. Forced tokens have probability one, and are left out of the mean.
+    /// Under the model and the constraint. Forced tokens have probability 1, and are excluded from the mean.
     pub allowed: Score,
 }
 
-/// The log probability of some tokens, natural, at temperature one and before every sampler. Of no tokens it is zero.
+/// The natural log probability of some tokens, at temperature 1 and before all samplers. It is zero for no tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Score {
-    /// Of all of them together: the sum.
+    /// The sum over all tokens.
     pub log_prob: f64,
-    /// On average.
+    /// The mean per token.
     pub mean: f64,
-    /// Of the least probable one.
+    /// That of the least probable token.
     pub lowest: f64,
 }
 
 impl Score {
-    /// The probability of all tokens together, from 0 to 1.
+    /// Returns the probability of all tokens together, from 0 to 1.
     #[must_use]
     pub fn probability(&self) -> f64 {
         self.log_prob.exp()
@@ -45,7 +45,8 @@ impl Score {
 }
 
 impl SpanScore {
-    /// The logarithm of what the masks left of the probability, all steps multiplied: 0 where they took nothing away.
+    /// Returns the logarithm of the probability mass that the masks kept, multiplied over all steps; 0 if they removed
+    /// nothing.
     #[must_use]
     pub fn log_kept_mass(&self) -> f64 {
         self.model.log_prob - self.allowed.log_prob
@@ -53,8 +54,8 @@ impl SpanScore {
 }
 
 impl Generation {
-    /// How probable the whole output is, its end included where the model chose one; none without
-    /// [log probabilities](crate::GenerateOptions::log_probs).
+    /// Returns how probable the whole output is, including its end if the model chose it; `None` without [log
+    /// probabilities](crate::GenerateOptions::log_probs).
     #[must_use]
     pub fn score(&self) -> Option<SpanScore> {
         let tokens = self.tokens.iter().chain(&self.end);
@@ -63,9 +64,8 @@ impl Generation {
         Some(sum.score())
     }
 
-    /// How probable some bytes of the text are; none without [log probabilities](crate::GenerateOptions::log_probs).
-    ///
-    /// It fits the spans of captures, too.
+    /// Returns how probable some bytes of the text are, such as the span of a capture; `None` without [log
+    /// probabilities](crate::GenerateOptions::log_probs).
     #[must_use]
     pub fn span_score(&self, span: Range<usize>) -> Option<SpanScore> {
         let tokens = &self.tokens[overlapping(&self.tokens, &span)];
@@ -75,14 +75,14 @@ impl Generation {
     }
 }
 
-/// The tokens that have a byte of a span.
+/// Returns the tokens with a byte in a span.
 fn overlapping(tokens: &[GeneratedToken], span: &Range<usize>) -> Range<usize> {
     let first = tokens.partition_point(|token| token.span.end <= span.start);
     let last = tokens.partition_point(|token| token.span.start < span.end);
     first..last.max(first)
 }
 
-/// What tokens add up to.
+/// The running sums over tokens.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     tokens: usize,
@@ -152,16 +152,15 @@ impl Sum {
     }
 }
 
-/// The sums of all stretches of tokens: a binary tree of sums, so that values nested deep in others cost a logarithm
-/// each.
+/// The sums of all ranges of tokens: a binary tree of sums, so that a deeply nested value costs a logarithm.
 pub(super) struct Sums<'t> {
     tokens: &'t [GeneratedToken],
-    /// Of node `i` those of the nodes `2 i` and `2 i + 1`; the tokens' own are the second half.
+    /// Node `i` is the sum of nodes `2 i` and `2 i + 1`; the tokens themselves are the second half.
     tree: Vec<Sum>,
 }
 
 impl<'t> Sums<'t> {
-    /// None where a token has no log probabilities.
+    /// Returns `None` if a token has no log probabilities.
     pub(super) fn new(tokens: &'t [GeneratedToken]) -> Option<Self> {
         let n = tokens.len();
         let mut tree = vec![Sum::default(); n];

@@ -9,7 +9,7 @@ use super::{Queue, Shared, Submission, Usage, lock};
 use crate::{Delta, GenerateError, Scheduler, engine::Ticket};
 
 pub(super) struct Worker {
-    /// Which of the engine's workers it is.
+    /// The worker's index in the engine.
     number: usize,
     scheduler: Scheduler,
     shared: Arc<Shared>,
@@ -19,7 +19,7 @@ pub(super) struct Worker {
 /// A request of this worker.
 struct Active {
     channel: Arc<Channel>,
-    /// The numbers of generated tokens and of ids of each output that were told in events.
+    /// The numbers of generated tokens and of ids reported in events, for each output.
     told: BTreeMap<usize, (usize, usize)>,
     was_cancelled: bool,
 }
@@ -56,7 +56,7 @@ impl Worker {
         }
     }
 
-    /// Reports what the scheduler takes, before whoever waits for an output can ask.
+    /// Reports the scheduler's usage, before anyone who waits for an output can ask.
     fn report(&self) {
         if let Some(usage) = self.shared.usage.get(self.number) {
             *lock(usage) = Usage {
@@ -66,7 +66,8 @@ impl Worker {
         }
     }
 
-    /// Takes requests from the queue; waits for one where there is nothing else to do. Whether there is anything to do.
+    /// Takes requests from the queue, and waits for one if there is nothing else to do. Returns whether there is
+    /// anything to do.
     fn take_in(&mut self) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut queue = shared.queue();
@@ -79,7 +80,7 @@ impl Worker {
                 .unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
-        // What an idle worker could begin at once is left to it.
+        // Leave to an idle worker what it could start at once.
         while (self.scheduler.is_idle() || queue.idle == 0)
             && self.scheduler.has_room()
             && let Some(submission) = queue.waiting.pop_front()
@@ -105,7 +106,7 @@ impl Worker {
         }
     }
 
-    /// Cancels what its submitter has cancelled since the last step.
+    /// Cancels the requests that were cancelled since the last step.
     fn cancel(&mut self) {
         for (&ticket, active) in &mut self.runs {
             if active.channel.is_cancelled() && !active.was_cancelled {
@@ -132,7 +133,7 @@ impl Active {
     }
 }
 
-/// A worker that ends early, by a panic, leaves nobody waiting.
+/// If a worker ends early, by a panic, nobody must wait for it forever.
 impl Drop for Worker {
     fn drop(&mut self) {
         for active in self.runs.values() {

@@ -1,7 +1,7 @@
-//! The named parts of an output, told as they are found.
+//! Reports the named parts of an output as they are found.
 //!
-//! Captures are found anew in the whole output after each piece, since only the whole decides how it is read. What has
-//! changed from one finding to the next is reported.
+//! After each piece, captures are searched anew in the whole output, since only the whole output determines how it is
+//! parsed. The difference to the previous search is reported.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -14,17 +14,17 @@ use structgen_vocab::TokenId;
 use super::stream::{EventError, tell_text};
 use super::{OutputEvent, OutputPart};
 
-/// What of an output's captures was told.
+/// The captures of an output reported so far.
 #[derive(Debug, Clone)]
 pub(super) struct CaptureEvents {
     matcher: Matcher,
-    /// How many tokens the matcher has taken.
+    /// The number of tokens that the matcher has accepted.
     taken: usize,
-    /// What became certain of the text.
+    /// The text that is final.
     text: String,
-    /// The captures that were told and not withdrawn, in the order in which they begin.
+    /// The captures reported and not withdrawn, in the order of their starts.
     told: Vec<Told>,
-    /// How many were told, those that were withdrawn included.
+    /// The number of captures reported, including those withdrawn.
     count: usize,
 }
 
@@ -33,7 +33,7 @@ struct Told {
     name: Arc<str>,
     number: usize,
     start: usize,
-    /// The end of what was told of it.
+    /// The end of what was reported of it.
     end: usize,
     done: bool,
 }
@@ -41,7 +41,7 @@ struct Told {
 type OnEvent<'e> = &'e mut dyn FnMut(OutputEvent<'_>);
 
 impl CaptureEvents {
-    /// From a matcher at the start of an output.
+    /// Creates it from a matcher at the start of an output.
     pub(super) fn new(matcher: Matcher) -> Self {
         Self {
             matcher,
@@ -52,7 +52,7 @@ impl CaptureEvents {
         }
     }
 
-    /// Takes more text, and the tokens of the whole output so far.
+    /// Accepts more text, and the tokens of the whole output so far.
     pub(super) fn push(
         &mut self,
         text: &str,
@@ -74,7 +74,7 @@ impl CaptureEvents {
         let incomplete = EventError::Incomplete {
             offset: self.text.len(),
         };
-        // Tokens of which a stop string has taken the text away are no part of the output.
+        // Tokens whose text a stop string removed are not part of the output.
         let vocabulary = self.matcher.constraint().vocabulary();
         let lengths: Vec<usize> = { self.matcher.tokens() }
             .map(|token| vocabulary.token_bytes(token).map_or(0, <[u8]>::len))
@@ -98,11 +98,11 @@ impl CaptureEvents {
         Ok(())
     }
 
-    /// Tells what of the captures is new, given all of them in the order in which they begin.
+    /// Reports what is new, given all captures in the order of their starts.
     fn tell(&mut self, mut found: Vec<CaptureSpan>, on_event: OnEvent<'_>) {
         let text = &self.text;
         for capture in &mut found {
-            // Bytes that are held back are not told of.
+            // Do not report bytes that are held back.
             let end = text.floor_char_boundary(capture.span.end);
             capture.is_open |= end < capture.span.end;
             capture.span.end = end;
@@ -116,7 +116,7 @@ impl CaptureEvents {
         for told in known.rest() {
             on_event(OutputEvent::Withdrawn { part: told.part() });
         }
-        // Captures lie in one another or side by side: those that the next one is not in are told first.
+        // Captures are nested or disjoint: report those that do not contain the next one first.
         let mut around: Vec<(usize, CaptureSpan)> = Vec::new();
         for (capture, before) in found.into_iter().zip(before) {
             while let Some((at, outer)) =
@@ -156,7 +156,7 @@ impl Told {
         }
     }
 
-    /// Tells what is new about it.
+    /// Reports what is new about it.
     fn go_on(&mut self, now: &CaptureSpan, text: &str, on_event: OnEvent<'_>) {
         if self.done {
             return;
@@ -180,7 +180,7 @@ impl Told {
     }
 }
 
-/// What was told before, to be found again.
+/// The captures reported before, for comparison.
 #[derive(Default)]
 struct Known {
     told: Vec<Option<Told>>,
@@ -203,7 +203,7 @@ impl Known {
         known
     }
 
-    /// What was told of this capture, if it still holds.
+    /// Returns what was reported of this capture, if it is still valid.
     fn take(&mut self, capture: &CaptureSpan) -> Option<Told> {
         let (name, span) = (&capture.name, &capture.span);
         if !capture.is_open
@@ -214,7 +214,7 @@ impl Known {
         }
         let same = self.open.get_mut(&(name.clone(), span.start))?;
         let at = *same.front()?;
-        // More of it was told than there is.
+        // More of it was reported than exists now.
         if self.told[at]
             .as_ref()
             .is_some_and(|told| told.end > span.end)
@@ -225,7 +225,7 @@ impl Known {
         self.told[at].take()
     }
 
-    /// What does not hold any more, last one first.
+    /// Returns what is no longer valid, last one first.
     fn rest(self) -> impl Iterator<Item = Told> {
         self.told.into_iter().rev().flatten()
     }

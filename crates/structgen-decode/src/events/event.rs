@@ -1,36 +1,36 @@
-//! What is told of an output while it comes.
+//! The events of an output while it is generated.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Serialize;
 
-/// What became certain about an output.
+/// A fact about an output that has become final.
 ///
-/// Events borrow from their source, so that a value deep inside others costs no copy of its pointer;
-/// [`into_owned`](OutputEvent::into_owned) keeps one. As JSON they are flat: `{"event": "started", "pointer": "/name",
-/// "kind": "string", "start": 8}`.
+/// Events borrow from their source, so that a deeply nested value does not copy its pointer;
+/// [`into_owned`](OutputEvent::into_owned) makes an owned one. As JSON they are flat: `{"event": "started", "pointer":
+/// "/name", "kind": "string", "start": 8}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutputEvent<'a> {
-    /// More text of an output that is no JSON value.
+    /// More text of an output that is not a JSON value.
     Text {
         /// The text.
         text: Cow<'a, str>,
     },
-    /// A part has begun.
+    /// A part has started.
     Started {
-        /// Which one.
+        /// The part.
         #[serde(flatten)]
         part: OutputPart<'a>,
         /// The offset of its first byte.
         start: usize,
     },
-    /// More of a part: of a string its text without quotes and escapes, of other values and of captures what is
-    /// written. Objects and arrays have none.
+    /// More text of a part: for strings, the text without quotes and escapes; for other values and captures, the bytes
+    /// as written. Objects and arrays have no deltas.
     Delta {
-        /// Which one.
+        /// The part.
         #[serde(flatten)]
         part: OutputPart<'a>,
         /// The text; never empty.
@@ -38,16 +38,16 @@ pub enum OutputEvent<'a> {
     },
     /// A part is complete.
     Done {
-        /// Which one.
+        /// The part.
         #[serde(flatten)]
         part: OutputPart<'a>,
-        /// Its bytes, quotes and brackets included.
+        /// Its bytes, including quotes and brackets.
         span: Range<usize>,
     },
-    /// A capture is none: what has come since is read in another way. All that was told of it is void. Parts of JSON
-    /// never are.
+    /// A capture is no longer valid, because later text changes how the output is parsed. Everything reported about it
+    /// is void. Parts of JSON are never withdrawn.
     Withdrawn {
-        /// Which one.
+        /// The part.
         #[serde(flatten)]
         part: OutputPart<'a>,
     },
@@ -60,21 +60,21 @@ pub enum OutputEvent<'a> {
 pub enum OutputPart<'a> {
     /// A value of a JSON document.
     Field {
-        /// Where it is, as a JSON Pointer (RFC 6901); empty for the whole.
+        /// Its location, as a JSON Pointer (RFC 6901); empty for the whole document.
         pointer: Cow<'a, str>,
-        /// What it is.
+        /// Its type.
         kind: JsonKind,
     },
-    /// What a named part of the grammar has matched.
+    /// The text matched by a named part of the grammar.
     Capture {
         /// The name.
         name: Cow<'a, str>,
-        /// Which one of the output, from 0, in the order in which they were first told.
+        /// Its number within the output, from 0, in the order of the first reports.
         number: usize,
     },
 }
 
-/// What a JSON value is.
+/// The type of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JsonKind {
@@ -86,14 +86,14 @@ pub enum JsonKind {
     String,
     /// A number.
     Number,
-    /// True or false.
+    /// `true` or `false`.
     Boolean,
-    /// Null.
+    /// `null`.
     Null,
 }
 
 impl JsonKind {
-    /// Whether values of this kind have others in them.
+    /// Returns whether values of this kind contain others.
     #[must_use]
     pub fn is_container(self) -> bool {
         matches!(self, Self::Object | Self::Array)
@@ -101,7 +101,7 @@ impl JsonKind {
 }
 
 impl OutputEvent<'_> {
-    /// The part that the event is about.
+    /// Returns the part that the event is about.
     #[must_use]
     pub fn part(&self) -> Option<&OutputPart<'_>> {
         match self {
@@ -113,7 +113,7 @@ impl OutputEvent<'_> {
         }
     }
 
-    /// The event with texts of its own.
+    /// Converts the event into one that owns its texts.
     #[must_use]
     pub fn into_owned(self) -> OutputEvent<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
@@ -139,7 +139,7 @@ impl OutputEvent<'_> {
 }
 
 impl OutputPart<'_> {
-    /// The part with texts of its own.
+    /// Converts the part into one that owns its texts.
     #[must_use]
     pub fn into_owned(self) -> OutputPart<'static> {
         match self {

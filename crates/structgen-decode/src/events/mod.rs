@@ -1,4 +1,4 @@
-//! What becomes of an output's parts while it is written.
+//! The events of an output's parts while it is generated.
 
 mod captures;
 mod event;

@@ -1,4 +1,4 @@
-//! The events of an output, whatever its constraint is.
+//! The events of an output, for any constraint.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use structgen_vocab::TokenId;
 use super::captures::CaptureEvents;
 use super::{JsonEvents, NotJson, OutputEvent};
 
-/// Tells what becomes of an output's parts while it is generated.
+/// Reports the parts of an output while it is generated.
 ///
-/// Which parts there are is up to the constraint's grammar. Where its texts are JSON, they are the values, which
-/// [`JsonEvents`] follows; the matcher knows in which state an output is but not by which way it came there, and in
-/// JSON the text alone decides what belongs to which value. Where the grammar names parts (`@name(…)`, named groups),
-/// they are these captures beside the text, as a matcher of the stream's own finds them. Else it is the text.
+/// The parts depend on the constraint's grammar. If it describes JSON, they are the values, found by [`JsonEvents`]:
+/// the matcher knows the state of an output but not how it got there, and in JSON the text alone determines what
+/// belongs to which value. If the grammar names parts (`@name(…)`, named groups), they are these captures, found by a
+/// matcher of the stream's own, in addition to the text. Otherwise there is only the text.
 ///
-/// A stream is fed the deltas of any way to generate, which are of what stays: drafts and beams that were given up
+/// A stream works with the deltas of any strategy. These contain only final text: rejected drafts and dropped beams
 /// leave no trace.
 ///
 /// ```
@@ -63,22 +63,22 @@ enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {
-    /// The output is no JSON: it was not made under the constraint of the stream.
+    /// The output is not JSON: it was not generated under the stream's constraint.
     #[error("the output is no JSON")]
     NotJson(#[from] NotJson),
-    /// The matcher of the stream refuses a token, which was not made under its constraint, or exceeds a limit.
+    /// The stream's matcher refuses a token, which was not generated under its constraint, or exceeds a limit.
     #[error(transparent)]
     Matcher(#[from] MatcherError),
-    /// The output was said to be complete, and is not.
+    /// The output was ended before it is complete.
     #[error("the output is not complete after {offset} bytes")]
     Incomplete {
-        /// How many bytes there are.
+        /// The number of bytes read.
         offset: usize,
     },
 }
 
 impl EventStream {
-    /// The events of outputs under this constraint.
+    /// Creates a stream for outputs under this constraint.
     #[must_use]
     pub fn new(constraint: &CompiledConstraint) -> Self {
         let kind = if constraint.captures().is_some() {
@@ -91,7 +91,7 @@ impl EventStream {
         Self { kind }
     }
 
-    /// The values of JSON, whatever the constraint.
+    /// Creates a stream of JSON values, whatever the constraint.
     #[must_use]
     pub fn json() -> Self {
         Self {
@@ -99,25 +99,25 @@ impl EventStream {
         }
     }
 
-    /// Nothing but the text.
+    /// Creates a stream of text only.
     #[must_use]
     pub fn text() -> Self {
         Self { kind: Kind::Text }
     }
 
-    /// Whether values of JSON are told.
+    /// Returns whether JSON values are reported.
     #[must_use]
     pub fn is_json(&self) -> bool {
         matches!(self.kind, Kind::Json(_))
     }
 
-    /// Takes the next piece of the output's text; `output` are all tokens so far, the prefill included. No piece may be
+    /// Reads the next piece of the output's text; `output` is all tokens so far, including the prefill. No piece may be
     /// left out.
     ///
-    /// With captures it takes time in proportion to the whole text so far.
+    /// With captures, this takes time proportional to the whole text so far.
     ///
     /// # Errors
-    /// When the output is not of the stream's kind, or finding captures exceeds a limit.
+    /// If the output is not of the stream's kind, or the search for captures exceeds a limit.
     pub fn push(
         &mut self,
         text: &str,
@@ -132,10 +132,10 @@ impl EventStream {
         Ok(())
     }
 
-    /// Ends the output, which is complete. Nothing may be pushed afterwards.
+    /// Ends the output, which must be complete. Nothing may be pushed afterwards.
     ///
     /// # Errors
-    /// When it is not complete, and as [`push`](EventStream::push).
+    /// If it is not complete, and as for [`push`](EventStream::push).
     pub fn finish(&mut self, on_event: &mut dyn FnMut(OutputEvent<'_>)) -> Result<(), EventError> {
         match &mut self.kind {
             Kind::Json(events) => events.finish(on_event)?,

@@ -14,7 +14,7 @@ fn compiled(source: &str) -> CompiledConstraint {
     CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default()).unwrap()
 }
 
-/// What is told of a text in pieces, and of its end.
+/// Formats the events of a text in pieces, including its end.
 fn lines(source: &str, pieces: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut on_event = |event: OutputEvent<'_>| {
@@ -58,7 +58,7 @@ fn captures_are_told_as_they_come() {
             "done pair 0 {start:0,end:6}",
         ]
     );
-    // All at once, and with a part that is empty: spans do not say whether it is in what ends there or after it.
+    // All at once, and with an empty part: spans do not determine whether it is inside what ends there or after it.
     assert_eq!(
         lines(source, &["a=."]),
         [
@@ -82,7 +82,7 @@ fn a_capture_that_turns_out_to_be_none_is_withdrawn() {
         [
             "started long 0 0",
             "delta long 0 ab",
-            // What may go on counts as longer than what ends.
+            // A capture that may continue counts as longer than one that ends.
             "withdrawn long 0",
             "started longer 1 0",
             "delta longer 1 abc",

@@ -14,7 +14,7 @@ pub enum ModelError {
          lower the number of new tokens"
     )]
     ContextOverflow {
-        /// Positions that the run would fill.
+        /// Positions that the run needs.
         needed: usize,
         /// Positions that the model has.
         context_length: usize,
@@ -27,7 +27,7 @@ pub enum ModelError {
         /// The number of ids that the model has.
         width: usize,
     },
-    /// A run without tokens, or of fewer tokens than positions are asked for.
+    /// A run without tokens, or with fewer tokens than requested positions.
     #[error("a run of {tokens} tokens cannot return the logits of {positions} positions")]
     Positions {
         /// Tokens of the row in this run.
@@ -35,7 +35,7 @@ pub enum ModelError {
         /// Positions whose logits were asked for.
         positions: usize,
     },
-    /// A row that the model does not hold, or that one run names twice.
+    /// A row that is not open, or that one run names twice.
     #[error("the model holds no row {} that this call could use", row.0)]
     UnknownRow {
         /// The row.
@@ -48,15 +48,15 @@ pub enum ModelError {
         row: RowId,
         /// Its tokens.
         len: usize,
-        /// The tokens that were to stay.
+        /// The number of tokens to keep.
         wanted: usize,
     },
-    /// Hidden states are asked for, and the model does not return them.
+    /// Hidden states were requested, but the model does not return them.
     #[error(
         "the model returns no hidden states: export it with the output hidden_states, the last layer's normalised states"
     )]
     NoHiddenStates,
-    /// Logits of an encoder-decoder are asked for before its output starts.
+    /// Logits of an encoder-decoder were requested for positions before its output starts.
     #[error(
         "the model is an encoder-decoder, which has logits of its output alone: those of a prompt or of a given text are \
          not there (the text has no token {}, which starts an output, before the positions that are asked for)",
@@ -69,14 +69,14 @@ pub enum ModelError {
     /// The size of a tensor does not match its shape.
     #[error("{what} have {got} numbers where {expected} were expected")]
     Shape {
-        /// What has the wrong size.
+        /// The tensor with the wrong size.
         what: &'static str,
-        /// Its numbers.
+        /// The number of elements it has.
         got: usize,
-        /// The numbers that its shape asks for.
+        /// The number of elements its shape requires.
         expected: usize,
     },
-    /// What the backend reports.
+    /// The backend's error.
     #[error("the model failed to run: {0}")]
     Backend(#[source] Box<dyn Error + Send + Sync>),
 }

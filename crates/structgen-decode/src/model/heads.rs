@@ -1,20 +1,21 @@
 use super::ModelError;
 
-/// Extra heads of a model (Medusa, Cai et al. 2024), which guess several tokens from one hidden state.
+/// Extra heads of a model (Medusa, Cai et al. 2024), which predict several tokens from one hidden state.
 ///
-/// They draft for the model whose states they were trained on: [`Scheduler::with_heads`](crate::Scheduler::with_heads).
+/// They draft for the model on whose hidden states they were trained:
+/// [`Scheduler::with_heads`](crate::Scheduler::with_heads).
 pub trait DraftHeads: Send {
-    /// The number of heads. The first guesses the token after the next one, each other the one after that of the head
-    /// before it.
+    /// Returns the number of heads. The first predicts the token after the next one, and each other head the token
+    /// after that of the head before it.
     fn heads(&self) -> usize;
 
-    /// The width of the hidden states it takes: [`hidden_width`](crate::ModelInfo::hidden_width) of the model.
+    /// Returns the width of the hidden states it accepts: the model's [`hidden_width`](crate::ModelInfo::hidden_width).
     fn hidden_width(&self) -> usize;
 
-    /// The logits of all heads, one head after the other, from the model's [state](crate::model::RowOutput::hidden) at one
-    /// position: for each head as many as the model has.
+    /// Returns the logits of all heads, concatenated, from the model's [state](crate::model::RowOutput::hidden) at one
+    /// position. Each head has as many logits as the model.
     ///
     /// # Errors
-    /// Whatever the backend reports.
+    /// The backend's errors.
     fn guess(&mut self, hidden: &[f32]) -> Result<&[f32], ModelError>;
 }

@@ -8,50 +8,48 @@ use structgen_vocab::TokenId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelInfo {
-    /// The number of logits of each position: at least the largest token id plus one, often padded beyond the
-    /// vocabulary.
+    /// The number of logits per position: at least the largest token id plus one, often padded beyond the vocabulary.
     pub logits_width: usize,
     /// The number of positions the model can attend to.
     pub context_length: usize,
-    /// Every id that ends a text, as the model's configuration lists them.
+    /// All ids that end a text, as listed in the model's configuration.
     pub eos: Vec<TokenId>,
-    /// The id that starts a text, where the configuration names one.
+    /// The id that starts a text, if the configuration names one.
     pub bos: Option<TokenId>,
-    /// Bytes of cache that a token of a row takes: 2 x layers x key-value heads x head size x bytes of a number. Zero
-    /// where unknown.
+    /// Bytes of cache per token of a row: 2 x layers x key-value heads x head size x bytes per number. Zero if unknown.
     pub cache_bytes_per_token: usize,
-    /// Bytes of the weights as they are stored; zero where unknown.
+    /// Bytes of the weights as stored; zero if unknown.
     pub weight_bytes: usize,
-    /// The width of the last layer's hidden state, where the model returns it.
+    /// The width of the last layer's hidden state, if the model returns it.
     pub hidden_width: Option<usize>,
-    /// Which rows one run of the backend may hold.
+    /// Which rows the backend can process in one run.
     pub packing: Packing,
-    /// For an encoder-decoder, what stands between prompt and output.
+    /// For an encoder-decoder, the tokens between prompt and output.
     pub output_start: Option<OutputStart>,
 }
 
-/// What stands between the prompt of an encoder-decoder, which its encoder reads, and its output. Whoever submits a
-/// request leaves it out; it is put after the prompt.
+/// The tokens between the prompt of an encoder-decoder, which its encoder reads, and its output. A submitted request
+/// does not contain them; they are appended to the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputStart {
-    /// The token that ends the encoder's input, if one does.
+    /// The token that ends the encoder's input, if there is one.
     pub end: Option<TokenId>,
-    /// The token that the decoder's text starts with.
+    /// The token that starts the decoder's text.
     pub start: TokenId,
     /// The tokens that always follow it.
     pub forced: Vec<TokenId>,
-    /// The most tokens of the decoder's text.
+    /// The maximum length of the decoder's text, in tokens.
     pub longest: usize,
 }
 
 impl OutputStart {
-    /// The tokens that stand between prompt and output.
+    /// Returns the tokens between prompt and output.
     pub fn tokens(&self) -> impl Iterator<Item = TokenId> {
         { self.end.into_iter().chain([self.start]) }.chain(self.forced.iter().copied())
     }
 
-    /// The place in a text of the token that starts the output. It is the first such token after the text's first; where
-    /// the same token ends the input, as BART's does, the first one after another.
+    /// Returns the position in a text of the token that starts the output. It is the first such token after the text's
+    /// first token. If the same token also ends the input, as in BART, it is the first one that follows another.
     #[must_use]
     pub fn place(&self, text: &[TokenId]) -> Option<usize> {
         let is_start = |at: &usize| {
@@ -62,7 +60,7 @@ impl OutputStart {
 }
 
 impl ModelInfo {
-    /// A description without a start token, for a model that runs its rows [apart](Packing::Apart).
+    /// Creates a description without a start token, for a model that runs its rows [apart](Packing::Apart).
     pub fn new(
         logits_width: usize,
         context_length: usize,
@@ -81,8 +79,8 @@ impl ModelInfo {
         }
     }
 
-    /// The most tokens of a text that begins with a prompt of this length: those of the context, or fewer where an
-    /// output has a limit of its own.
+    /// Returns the maximum length of a text that starts with a prompt of this length: the context, or less if outputs
+    /// have their own limit.
     pub(crate) fn longest_text(&self, prompt: usize) -> usize {
         let after = { self.output_start.as_ref() }.map_or(usize::MAX, |start| {
             start.longest.saturating_sub(1 + start.forced.len())
@@ -90,15 +88,15 @@ impl ModelInfo {
         self.context_length.min(prompt.saturating_add(after))
     }
 
-    /// Sets the width of the [hidden states](crate::model::RowOutput::hidden) that the model returns; `None` where it returns
-    /// none.
+    /// Sets the width of the [hidden states](crate::model::RowOutput::hidden) that the model returns; `None` if it
+    /// returns none.
     #[must_use]
     pub fn with_hidden_width(mut self, width: Option<usize>) -> Self {
         self.hidden_width = width;
         self
     }
 
-    /// Sets the bytes of cache that a token takes.
+    /// Sets the bytes of cache per token.
     #[must_use]
     pub fn with_cache_bytes_per_token(mut self, bytes: usize) -> Self {
         self.cache_bytes_per_token = bytes;
@@ -112,9 +110,9 @@ impl ModelInfo {
         self
     }
 
-    /// The fixed cost of a run, as the bytes of cache that could be moved in the same time: the weights, which are read
-    /// once whatever the rows are, and for a tiny model the calls of its operators. A run of the embedded model takes 0.28 ms
-    /// besides its rows, in which it moves 330 positions, 2 MB; its weights are 2.6 MB.
+    /// Returns the fixed cost of a run, as the bytes of cache that could be moved in the same time: the weights, which
+    /// every run reads once, and for a tiny model the overhead of its operators. A run of the embedded model takes 0.28
+    /// ms besides its rows, in which it could move 330 positions, 2 MB; its weights are 2.6 MB.
     pub fn run_cost_bytes(&self) -> usize {
         self.weight_bytes.max(1 << 20)
     }
@@ -126,7 +124,7 @@ impl ModelInfo {
         self
     }
 
-    /// Sets which rows one run of the backend may hold.
+    /// Sets which rows the backend can process in one run.
     #[must_use]
     pub fn with_packing(mut self, packing: Packing) -> Self {
         self.packing = packing;
@@ -134,32 +132,32 @@ impl ModelInfo {
     }
 }
 
-/// Which rows one run of the backend may hold, so that the scheduler plans steps that the backend need not take apart.
+/// Which rows the backend can process in one run, so that the scheduler plans steps that the backend need not split.
 ///
-/// Any plan is valid for any packing: [`LanguageModel::run`](crate::LanguageModel::run) takes apart what its graph
-/// cannot run together.
+/// Any plan is valid for any packing: [`LanguageModel::run`](crate::LanguageModel::run) splits what its graph cannot
+/// run together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Packing {
-    /// A row at a time.
+    /// One row at a time.
     Apart,
-    /// Rows that take the same number of tokens share a tensor. A row that joins or leaves costs a copy of the others.
+    /// Rows with the same number of tokens share a tensor. Adding or removing a row copies the others.
     Uniform,
-    /// A buffer for each row: one token of any number of rows, of any lengths; several tokens of a single row.
+    /// A buffer per row: one token each of any number of rows, of any lengths, or several tokens of a single row.
     Slots,
     /// Any number of tokens of any number of rows.
     Ragged,
 }
 
-/// Counters of a model, from its making on; differences between two readings measure a generation.
+/// Counters of a model, since it was created; the differences between two readings measure a generation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelStats {
-    /// Calls of the backend.
+    /// Number of backend calls.
     pub runs: u64,
-    /// Tokens run, rows times new tokens.
+    /// Number of tokens run: rows times new tokens.
     pub tokens: u64,
-    /// Time inside the backend's own run call, without the preparation of inputs and the reading of outputs.
+    /// Time inside the backend's own run call, excluding the preparation of inputs and the reading of outputs.
     pub backend_time: Duration,
 }
 
@@ -189,7 +187,8 @@ mod tests {
         assert_eq!(t5.tokens().collect::<Vec<_>>(), text(&[1, 0, 7]));
         assert_eq!(t5.place(&text(&[5, 6, 1, 0, 7])), Some(3));
         assert_eq!(t5.place(&text(&[5, 6, 1])), None);
-        // What starts a text starts no output; what ends the input does, after another end.
+        // A token that starts a text does not start an output; the token that ends the input does, after another such
+        // token.
         assert_eq!(t5.place(&text(&[0, 5, 1])), None);
         let bart = start(2, 2);
         assert_eq!(bart.place(&text(&[0, 5, 2])), None);

@@ -1,4 +1,4 @@
-//! A model without weights, for tests: its logits are a hash of the tokens seen.
+//! A model without weights, for tests: its logits are a hash of the tokens so far.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::request::TextEncoder;
 
-/// A deterministic model whose logits depend on the tokens of a row and on nothing else.
+/// A deterministic model whose logits depend only on the tokens of a row.
 ///
-/// Batched and single, cached and uncached runs agree to the bit, which no real backend promises: the tests of the
-/// decoding strategies compare exactly on it.
+/// Batched and single, cached and uncached runs agree to the bit, which no real backend guarantees, so tests of
+/// decoding strategies can compare exactly.
 ///
 /// ```
 /// use structgen_decode::{LanguageModel, MockModel, model::RowRun};
@@ -41,7 +41,7 @@ pub struct MockModel {
     stats: ModelStats,
 }
 
-/// A tokenizer without merges, for tests: writes text in the longest tokens, from the left.
+/// A tokenizer without merges, for tests: encodes text greedily in the longest tokens, from the left.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -71,7 +71,7 @@ impl TextEncoder for MockEncoder {
 }
 
 impl MockModel {
-    /// A model with `logits_width` logits, uniform in `[-8, 8)`.
+    /// Creates a model with `logits_width` logits, uniform in `[-8, 8)`.
     pub fn new(
         logits_width: usize,
         context_length: usize,
@@ -91,42 +91,42 @@ impl MockModel {
         }
     }
 
-    /// The same model, which returns hidden states of this width, uniform in `[-1, 1)`: a hash of the tokens as well.
+    /// Makes the model return hidden states of this width, uniform in `[-1, 1)`, also a hash of the tokens.
     #[must_use]
     pub fn with_hidden_width(mut self, width: usize) -> Self {
         self.info.hidden_width = Some(width);
         self
     }
 
-    /// The same model, which is described as packing its rows otherwise.
+    /// Sets the packing that the model reports.
     #[must_use]
     pub fn with_packing(mut self, packing: Packing) -> Self {
         self.info.packing = packing;
         self
     }
 
-    /// The same model, which is described as taking this many bytes of cache for a token.
+    /// Sets the bytes of cache per token that the model reports.
     #[must_use]
     pub fn with_cache_bytes_per_token(mut self, bytes: usize) -> Self {
         self.info.cache_bytes_per_token = bytes;
         self
     }
 
-    /// The same model with other logits.
+    /// Changes the logits.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The same model with `bias` added to the logit of `token` at every position: a stubborn or a broken model.
+    /// Adds `bias` to the logit of `token` at every position, which gives a stubborn or a broken model.
     #[must_use]
     pub fn preferring(mut self, token: TokenId, bias: f32) -> Self {
         self.preferred.push((token, bias));
         self
     }
 
-    /// The number of open rows.
+    /// Returns the number of open rows.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -138,7 +138,7 @@ impl MockModel {
         row
     }
 
-    /// The first `len` tokens of a row.
+    /// Returns the first `len` tokens of a row.
     fn beginning(&self, row: RowId, len: usize) -> Result<&[TokenId], ModelError> {
         let tokens = self.rows.get(&row).ok_or(ModelError::UnknownRow { row })?;
         tokens.get(..len).ok_or(ModelError::RowLength {
@@ -148,7 +148,7 @@ impl MockModel {
         })
     }
 
-    /// Appends the logits, and hidden states of `hidden` numbers, of what follows some tokens.
+    /// Appends the logits, and `hidden` numbers of hidden state, for the position after some tokens.
     fn push_position(&mut self, state: u64, hidden: usize) {
         let start = self.logits.len();
         for id in 0..self.info.logits_width as u64 {

@@ -1,4 +1,4 @@
-//! The language model as decoding sees it: rows of a key-value cache, and logits for positions.
+//! The language model as decoding sees it: rows of a KV cache, and logits for positions.
 
 mod error;
 mod heads;
@@ -16,13 +16,13 @@ use std::collections::HashSet;
 
 use structgen_vocab::TokenId;
 
-/// An autoregressive model over token ids that keeps the keys and values of several texts, each in a row of its own.
+/// An autoregressive model over token ids, with a KV cache of several texts, each in its own row.
 ///
-/// A row is opened, grows by what is [run](LanguageModel::run) on it, and is cut, forked and closed. That is all that
-/// sampling, batches, beams and speculation need: a beam that goes on in two ways is a fork, a draft that is refused is
-/// a cut, a prompt that begins like another is a fork of that one's beginning. How rows share tensors is the backend's
-/// business: any rows may be run together, of any lengths, and what the graph cannot run at once is run one after
-/// another. [`ModelInfo::packing`] describes what it can.
+/// A row is opened, grows by the tokens [run](LanguageModel::run) on it, and is cut, forked and closed. Sampling,
+/// batching, beams and speculation need no more: a beam that continues in two ways is forked, a rejected draft is cut,
+/// and a prompt with the same prefix as another is forked from it. How rows share tensors is up to the backend: any
+/// rows of any lengths may be run together, and what the graph cannot run at once is run in sequence.
+/// [`ModelInfo::packing`] describes what it can run at once.
 ///
 /// ```
 /// use structgen_decode::{LanguageModel, MockModel, model::RowRun};
@@ -37,70 +37,70 @@ use structgen_vocab::TokenId;
 /// # Ok::<(), structgen_decode::ModelError>(())
 /// ```
 pub trait LanguageModel: Send {
-    /// What decoding must know of the model.
+    /// Returns the properties of the model.
     fn info(&self) -> &ModelInfo;
 
     /// Opens an empty row.
     ///
     /// # Errors
-    /// When the backend cannot make room.
+    /// If the backend cannot allocate it.
     fn open_row(&mut self) -> Result<RowId, ModelError>;
 
-    /// Opens a row with the first `len` tokens of another, which stays as it is.
+    /// Opens a row with the first `len` tokens of another, which is unchanged.
     ///
     /// # Errors
-    /// [`ModelError::UnknownRow`], [`ModelError::RowLength`], and when the backend cannot copy.
+    /// [`ModelError::UnknownRow`], [`ModelError::RowLength`], and if the backend cannot copy.
     fn fork_row(&mut self, row: RowId, len: usize) -> Result<RowId, ModelError>;
 
-    /// Forgets all but the first `len` tokens of a row.
+    /// Truncates a row to its first `len` tokens.
     ///
     /// # Errors
-    /// As [`fork_row`](LanguageModel::fork_row).
+    /// As for [`fork_row`](LanguageModel::fork_row).
     fn cut_row(&mut self, row: RowId, len: usize) -> Result<(), ModelError>;
 
-    /// Closes a row and frees its memory. A row that is not open is ignored.
+    /// Closes a row and frees its memory. Does nothing if the row is not open.
     fn close_row(&mut self, row: RowId);
 
-    /// The number of tokens in a row; `None` where it is not open.
+    /// Returns the number of tokens in a row, or `None` if it is not open.
     fn row_len(&self, row: RowId) -> Option<usize>;
 
-    /// The bytes that a row takes in memory.
+    /// Returns the bytes of memory that a row uses.
     fn row_bytes(&self, row: RowId) -> usize {
         self.row_len(row).unwrap_or(0) * self.info().cache_bytes_per_token
     }
 
-    /// Appends tokens to rows, and returns the logits of the last positions of each, with the hidden states of these
-    /// positions where `hidden` asks for them.
+    /// Appends tokens to rows, and returns the logits of each row's last positions, with their hidden states if
+    /// `hidden` is set.
     ///
-    /// A row's logits depend on its own tokens alone, up to the last bits of floating-point sums. After an error each
-    /// row holds what it held before.
+    /// A row's logits depend on its own tokens alone, up to rounding in floating-point sums. After an error every row
+    /// is unchanged.
     ///
     /// # Errors
-    /// What [`check_run`] finds, and whatever the backend reports.
+    /// The errors of [`check_run`], and those of the backend.
     fn run(&mut self, rows: &[RowRun<'_>], hidden: bool) -> Result<RunOutput<'_>, ModelError>;
 
-    /// What the model has done since it was made.
+    /// Returns the model's counters since it was created.
     fn stats(&self) -> ModelStats;
 }
 
-/// A row of a model's key-value cache: one text.
+/// A row of a model's KV cache: one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId(pub u64);
 
-/// What one run appends to one row.
+/// The tokens that one run appends to one row.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRun<'a> {
     /// The row.
     pub row: RowId,
     /// Its new tokens, at least one.
     pub tokens: &'a [TokenId],
-    /// The number of last positions whose logits are wanted: at most as many as there are tokens; zero for the
-    /// beginning of a prompt.
+    /// The number of last positions whose logits are requested: at most the number of tokens, and zero for the first
+    /// chunks of a prompt.
     pub positions: usize,
 }
 
 impl<'a> RowRun<'a> {
-    /// New tokens of which only the last position's logits are wanted.
+    /// Requests the logits of only the last position.
     pub fn last(row: RowId, tokens: &'a [TokenId]) -> Self {
         let positions = 1;
         Self {
@@ -112,7 +112,7 @@ impl<'a> RowRun<'a> {
 }
 
 /// Checks a run before anything is computed. Implementations of [`LanguageModel::run`] call this first, so that all of
-/// them refuse alike.
+/// them reject the same runs.
 ///
 /// # Errors
 /// [`ModelError::UnknownRow`], [`ModelError::Positions`], [`ModelError::UnknownToken`], [`ModelError::ContextOverflow`]

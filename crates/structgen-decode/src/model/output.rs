@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// What a run returns: a view of the logits, and of the hidden states where they were asked for, of each row.
+/// The output of a run: a view of each row's logits, and of its hidden states if requested.
 #[derive(Debug, Clone, Default)]
 pub struct RunOutput<'a> {
     rows: Vec<RowOutput<'a>>,
@@ -8,7 +8,7 @@ pub struct RunOutput<'a> {
 }
 
 impl<'a> RunOutput<'a> {
-    /// The outputs of a run's rows, in their order.
+    /// Creates an output from those of the run's rows, in order.
     pub fn new(rows: Vec<RowOutput<'a>>) -> Self {
         Self {
             rows,
@@ -23,26 +23,26 @@ impl<'a> RunOutput<'a> {
         self
     }
 
-    /// The time that the run took in the backend's own calls.
+    /// Returns the time that the run took in the backend's own calls.
     pub fn backend_time(&self) -> Duration {
         self.backend_time
     }
 
-    /// The output of the row at this place of the run.
+    /// Returns the output of the row with this index in the run.
     ///
     /// # Panics
-    /// When the run had fewer rows.
+    /// If the run had fewer rows.
     pub fn row(&self, index: usize) -> RowOutput<'a> {
         self.rows[index]
     }
 
-    /// The outputs of all rows.
+    /// Returns the outputs of all rows.
     pub fn rows(&self) -> &[RowOutput<'a>] {
         &self.rows
     }
 }
 
-/// What a run returns of one row: numbers of its last positions, dense, the first position first, in `f32`.
+/// The output of one row: dense `f32` numbers for its last positions, in order.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowOutput<'a> {
     logits: &'a [f32],
@@ -51,7 +51,7 @@ pub struct RowOutput<'a> {
 }
 
 impl<'a> RowOutput<'a> {
-    /// Logits of `width` numbers for each position.
+    /// Creates an output with `width` logits per position.
     pub fn new(logits: &'a [f32], width: usize) -> Self {
         Self {
             logits,
@@ -60,39 +60,39 @@ impl<'a> RowOutput<'a> {
         }
     }
 
-    /// The same output with hidden states of `width` numbers for the same positions.
+    /// Adds hidden states of `width` numbers for the same positions.
     #[must_use]
     pub fn with_hidden(mut self, hidden: &'a [f32], width: usize) -> Self {
         self.hidden = Some((hidden, width));
         self
     }
 
-    /// The number of positions, as many as the run asked for.
+    /// Returns the number of positions, which is that requested.
     pub fn positions(&self) -> usize {
         self.logits.len() / self.width.max(1)
     }
 
-    /// The logits of a position, counted from the first one asked for.
+    /// Returns the logits of a position, counted from the first one requested.
     ///
     /// # Panics
-    /// When `position` is not below [`positions`](RowOutput::positions).
+    /// If `position` is not below [`positions`](RowOutput::positions).
     pub fn logits(&self, position: usize) -> &'a [f32] {
         &self.logits[position * self.width..][..self.width]
     }
 
-    /// The logits of the last position.
+    /// Returns the logits of the last position.
     ///
     /// # Panics
-    /// When the run asked for none.
+    /// If the run requested none.
     pub fn last(&self) -> &'a [f32] {
         self.logits(self.positions() - 1)
     }
 
-    /// The last layer's state at a position, as the output matrix takes it: normalised. `None` where the run did not
-    /// ask.
+    /// Returns the last layer's normalised state at a position, the input of the output matrix; `None` if the run did
+    /// not request it.
     ///
     /// # Panics
-    /// When `position` is not below [`positions`](RowOutput::positions).
+    /// If `position` is not below [`positions`](RowOutput::positions).
     pub fn hidden(&self, position: usize) -> Option<&'a [f32]> {
         let (hidden, width) = self.hidden?;
         Some(&hidden[position * width..][..width])

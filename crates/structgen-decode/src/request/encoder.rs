@@ -1,8 +1,8 @@
 use structgen_vocab::{TokenId, Tokenizer};
 
-/// Writes a text in tokens as the model has learnt to: a tokenizer.
+/// Encodes text in tokens as the model was trained to see it: a tokenizer.
 pub trait TextEncoder: Send + Sync {
-    /// The tokens of a text, without any that start or end one; none where the text cannot be written.
+    /// Returns the tokens of a text, without any that start or end a text; `None` if the text cannot be encoded.
     fn encode_text(&self, text: &str) -> Option<Vec<TokenId>>;
 }
 

@@ -7,7 +7,7 @@ use crate::{
     strategies::{BeamError, ChoiceError, ContrastError, FaithfulError},
 };
 
-/// Why there is no complete output.
+/// Why a request has no complete output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GenerateError {
@@ -17,7 +17,7 @@ pub enum GenerateError {
     /// An option of beam search makes no sense.
     #[error(transparent)]
     Beams(#[from] BeamError),
-    /// Two opinions cannot be contrasted, or a token with the text so far.
+    /// The two opinions to contrast cannot be compared, or a contrastive search cannot compare its tokens.
     #[error(transparent)]
     Contrast(#[from] ContrastError),
     /// An option is set that the strategy does not honour.
@@ -32,13 +32,13 @@ pub enum GenerateError {
         /// Its value in JSON.
         value: String,
     },
-    /// A request for no output has none.
+    /// A request for zero outputs has none to return.
     #[error("the request has no output")]
     NoOutput,
-    /// A stop string is empty, and would end every output at once.
+    /// A stop string is empty, so it would end every output at once.
     #[error("stop string number {index} is empty")]
     EmptyStopString {
-        /// Its place in the list, from zero.
+        /// Its index in the list, from zero.
         index: usize,
     },
     /// There is no token to run the model on.
@@ -50,20 +50,20 @@ pub enum GenerateError {
          the prompt or lower the number of new tokens"
     )]
     ContextOverflow {
-        /// Tokens of the prompt, the prefill included.
+        /// Tokens of the prompt, including the prefill.
         prompt: usize,
-        /// New tokens asked for, one where no number was given.
+        /// New tokens requested, or one if no number was given.
         new: usize,
         /// Positions that the model has.
         context_length: usize,
     },
-    /// The prompt of an encoder-decoder has the token that starts its output.
+    /// The prompt of an encoder-decoder contains the token that starts its output.
     #[error("the prompt has the token {}, which starts the output of this encoder-decoder and cannot be in its input", start.0)]
     OutputStartInPrompt {
         /// The token.
         start: TokenId,
     },
-    /// The tokens to keep when others are left out fill the context.
+    /// The tokens to keep when the context overflows would already fill it.
     #[error(
         "{keep} tokens are to be kept at the beginning, and the model's context of {context_length} has no room after them; keep at most {}",
         context_length.saturating_sub(2)
@@ -74,32 +74,32 @@ pub enum GenerateError {
         /// Positions that the model has.
         context_length: usize,
     },
-    /// The constraint needs more tokens than there may be. Nothing was generated.
+    /// The constraint needs more tokens than are allowed. Nothing was generated.
     #[error(
         "the output needs up to {needed} tokens to be complete, and {available} are allowed; raise the number of new \
          tokens to {needed}"
     )]
     BudgetTooSmall {
-        /// Tokens of a completion that is known.
+        /// Tokens of a known completion.
         needed: u64,
-        /// Tokens allowed: `max_new_tokens`, or what the context leaves.
+        /// Tokens allowed: `max_new_tokens`, or the rest of the context.
         available: usize,
     },
     /// The constraint refuses a token of the prefill.
     #[error("token {index} of the prefill does not match the constraint")]
     Prefill {
-        /// Its place in the prefill, from zero.
+        /// Its index in the prefill, from zero.
         index: usize,
         /// The constraint's error.
         #[source]
         source: ConstraintError,
     },
-    /// Forced text is to be written in tokens, and nothing is there to do it.
+    /// Forced text is to be tokenised, but there is no tokenizer.
     #[error(
         "forced text is asked for, and the scheduler has no tokenizer: give it one by with_encoder"
     )]
     NoEncoder,
-    /// The ids of the draft model do not mean what those of the target mean.
+    /// The token ids of the draft model have other meanings than those of the target.
     #[error(
         "the draft model has another vocabulary: token {} is {target} for the target and {draft} for the draft",
         token.0
@@ -107,43 +107,43 @@ pub enum GenerateError {
     DraftVocabulary {
         /// The first token that differs.
         token: TokenId,
-        /// What it is for the target.
+        /// Its meaning for the target.
         target: String,
-        /// What it is for the draft.
+        /// Its meaning for the draft model.
         draft: String,
     },
-    /// The strategy takes a second model, and there is none.
+    /// The strategy needs a second model, and there is none.
     #[error("the strategy {strategy} needs a draft model: give the scheduler one by with_draft")]
     NoDraft {
         /// The strategy.
         strategy: &'static str,
     },
-    /// Drafts are to come from extra heads, and there are none.
+    /// The strategy drafts with extra heads, and there are none.
     #[error(
         "drafts are to come from extra heads, and there are none: give the scheduler heads by with_heads"
     )]
     NoHeads,
-    /// Heads were trained on another model's hidden states.
+    /// The heads were trained on another model's hidden states.
     #[error("the heads take hidden states of {heads} numbers, and the model's have {model}")]
     HeadsWidth {
-        /// What the heads take.
+        /// The width of the heads.
         heads: usize,
-        /// The end that the model returns.
+        /// The width that the model returns.
         model: usize,
     },
-    /// An engine has no scheduler, or the system started no thread for one.
+    /// An engine has no scheduler, or the system could not start a thread for one.
     #[error("the engine has no worker: it needs a scheduler, and a thread to run it on")]
     NoWorker,
     /// The worker that ran the request has stopped.
     #[error("the worker that ran the request has stopped before it ended")]
     Stopped,
-    /// Too many requests wait.
+    /// Too many requests are queued.
     #[error("the queue is full: {limit} outputs are waiting; try again later")]
     QueueFull {
-        /// The most that may wait.
+        /// The maximum length of the queue.
         limit: usize,
     },
-    /// The request may need more memory than there is for all requests.
+    /// The request may need more memory than all requests together may use.
     #[error(
         "the request may need {needed} bytes of cache, and the limit is {limit}; shorten the prompt, lower the number of new \
          tokens, or ask for fewer rows"
@@ -157,7 +157,7 @@ pub enum GenerateError {
     /// The constraint failed, usually by exceeding a limit.
     #[error("the constraint failed at step {step}")]
     Constraint {
-        /// Tokens generated before.
+        /// The number of tokens generated before.
         step: usize,
         /// The constraint's error.
         #[source]
@@ -171,21 +171,21 @@ pub enum GenerateError {
         "at step {step} the logits of all {allowed} allowed tokens are NaN or -inf: the model is broken"
     )]
     NoFiniteLogit {
-        /// Tokens generated before.
+        /// The number of tokens generated before.
         step: usize,
-        /// How many tokens are allowed.
+        /// The number of allowed tokens.
         allowed: usize,
     },
     /// The constraint allows no token, though it is not finished.
     #[error("at step {step} no token is allowed and the output is not complete")]
     DeadEnd {
-        /// Tokens generated before.
+        /// The number of tokens generated before.
         step: usize,
     },
-    /// A faithful sampler has no sample, or not all of it.
+    /// A faithful sampler has no samples, or too few.
     #[error(transparent)]
     Faithful(#[from] FaithfulError),
-    /// There are no probabilities of the choices.
+    /// The probabilities of choices cannot be computed.
     #[error(transparent)]
     Choice(#[from] ChoiceError),
     /// The output was cut before its structure was complete.
@@ -193,7 +193,7 @@ pub enum GenerateError {
     Incomplete(Box<Incomplete>),
 }
 
-/// An output that was cut before its structure was complete, with what there is.
+/// An output that was cut before its structure was complete, with its beginning.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "the output was cut after {} tokens ({}) before it was complete",
@@ -201,12 +201,12 @@ pub enum GenerateError {
     partial.finish
 )]
 pub struct Incomplete {
-    /// The beginning of an output. Its [`finish`](Generation::finish) is what cut it.
+    /// The beginning of the output. Its [`finish`](Generation::finish) is the reason it was cut.
     pub partial: Generation,
 }
 
 impl Incomplete {
-    /// What cut the output.
+    /// Returns what cut the output.
     pub fn reason(&self) -> &FinishReason {
         &self.partial.finish
     }

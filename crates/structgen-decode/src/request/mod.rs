@@ -1,4 +1,4 @@
-//! What a caller asks for, and what comes of it: plain data.
+//! Requests and outputs, as plain data.
 
 mod encoder;
 mod error;
@@ -23,7 +23,7 @@ pub(crate) use strategy::{DRAWING, Resources};
 
 use structgen_vocab::TokenId;
 
-/// A prompt, what the output has to match, and how it is generated.
+/// A prompt, a constraint on the output, and how to generate it.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -45,20 +45,20 @@ use structgen_vocab::TokenId;
 pub struct Request<C> {
     /// The tokens before the output.
     pub prompt: Vec<TokenId>,
-    /// The constraint, where the output begins.
+    /// The constraint, in its state at the start of the output.
     pub constraint: C,
-    /// How tokens are chosen and where outputs end.
+    /// How tokens are chosen and when outputs end.
     pub options: GenerateOptions,
-    /// How outputs are looked for.
+    /// How outputs are searched for.
     pub strategy: Strategy,
-    /// Requests with a larger number are admitted first; of equal ones, the earlier.
+    /// Requests with a higher priority are admitted first; among equals, the earlier.
     pub priority: i32,
-    /// Whether a [`Run`](crate::Run) reports the text as it comes.
+    /// Whether a [`Run`](crate::Run) reports the text as it is generated.
     pub events: bool,
 }
 
 impl<C> Request<C> {
-    /// A request for one greedy output.
+    /// Creates a request for one greedy output.
     pub fn new(prompt: impl Into<Vec<TokenId>>, constraint: C) -> Self {
         Self {
             prompt: prompt.into(),
@@ -70,7 +70,7 @@ impl<C> Request<C> {
         }
     }
 
-    /// The same request under another constraint.
+    /// Replaces the constraint.
     #[must_use]
     pub fn with_constraint<D>(self, constraint: D) -> Request<D> {
         Request {
@@ -83,14 +83,14 @@ impl<C> Request<C> {
         }
     }
 
-    /// Sets how tokens are chosen and where outputs end.
+    /// Sets how tokens are chosen and when outputs end.
     #[must_use]
     pub fn with_options(mut self, options: GenerateOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Sets how outputs are looked for.
+    /// Sets how outputs are searched for.
     #[must_use]
     pub fn with_strategy(mut self, strategy: impl Into<Strategy>) -> Self {
         self.strategy = strategy.into();
@@ -104,7 +104,7 @@ impl<C> Request<C> {
         self
     }
 
-    /// Sets which requests it is admitted before.
+    /// Sets the priority over other requests.
     #[must_use]
     pub fn with_priority(mut self, priority: i32) -> Self {
         self.priority = priority;

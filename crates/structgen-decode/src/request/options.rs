@@ -5,7 +5,7 @@ use structgen_vocab::TokenId;
 
 use crate::{SamplingParams, samplers::OwnSamplers};
 
-/// How outputs are generated, whatever the strategy.
+/// How outputs are generated, for every strategy.
 ///
 /// The default is one greedy output, without stop strings, as long as the model's context allows.
 ///
@@ -23,41 +23,41 @@ use crate::{SamplingParams, samplers::OwnSamplers};
 pub struct GenerateOptions {
     /// How tokens are chosen.
     pub sampling: SamplingParams,
-    /// The number of outputs after one prompt, which is run once; each draws random numbers of its own. At temperature
-    /// zero all are the same.
+    /// Number of outputs to generate; the prompt is processed once, and each output draws its own random numbers. At
+    /// temperature 0 all outputs are the same.
     pub sequences: usize,
-    /// The most tokens to generate, end-of-sequence not counted. None is what the context leaves; see
+    /// Maximum number of tokens to generate, not counting end-of-sequence. By default, the rest of the context; see
     /// [`ContextOverflow`].
     pub max_new_tokens: Option<usize>,
-    /// No end-of-sequence id before this many tokens, unless nothing else is allowed.
+    /// Minimum number of tokens before an end-of-sequence id, unless nothing else is allowed.
     pub min_new_tokens: usize,
     /// Texts that end the output, matched across token borders.
     pub stop: Vec<String>,
-    /// Whether a stop string that ended the output stays in it.
+    /// Whether the output includes the stop string that ended it.
     pub stop_text: StopText,
-    /// The most time to spend. It is looked at before each run of the model.
+    /// Maximum time to spend, checked before each run of the model.
     #[serde(with = "seconds")]
     pub time_limit: Option<Duration>,
-    /// Whether to compute log probabilities, which costs a pass over the logits of each step.
+    /// Whether to compute log probabilities, which costs a pass over the logits per step.
     pub log_probs: bool,
-    /// How many of the most probable tokens of each choice are kept as
-    /// [alternatives](crate::GeneratedToken::alternatives), which costs a copy of the allowed logits of each step. None
-    /// by default.
+    /// Number of the most probable tokens to keep as [alternatives](crate::GeneratedToken::alternatives) of each
+    /// choice, which costs a copy of the allowed logits per step. None by default.
     pub alternatives: usize,
-    /// How many of the most probable tokens that the constraint refused are kept in the [report](crate::GeneratedToken::mask)
-    /// on each choice's mask, which costs a copy of the other logits of each step. With 0, the default, no report is made.
+    /// Number of the most probable refused tokens to keep in the [report](crate::GeneratedToken::mask) on each choice's
+    /// mask, which costs a copy of the other logits per step. With 0, the default, there is no report.
     pub refused: usize,
-    /// Whether each token has the [time](crate::GeneratedToken::time) at which it was taken.
+    /// Whether to record the [time](crate::GeneratedToken::time) of each token.
     pub token_times: bool,
-    /// What is done about text that the constraint forces.
+    /// How to handle text that the constraint forces.
     pub jump_forward: JumpForward,
-    /// What is done where the text outgrows the model's context.
+    /// What to do if the text outgrows the model's context.
     pub overflow: ContextOverflow,
-    /// Tokens that the answer begins with. The constraint takes them, and the text has them; they cost no new tokens.
+    /// Tokens that the output starts with. The constraint accepts them, the text contains them, and they do not count
+    /// as new tokens.
     #[serde(with = "ids")]
     pub prefill: Vec<TokenId>,
-    /// Samplers of the caller's own, which run before those of [`sampling`](Self::sampling). Strategies that follow the
-    /// model's own distribution refuse them. They are no part of the JSON form.
+    /// The caller's own samplers, which run before those of [`sampling`](Self::sampling). Strategies that follow the
+    /// model's own distribution refuse them. They are not part of the JSON form.
     #[serde(skip)]
     pub samplers: OwnSamplers,
 }
@@ -126,28 +126,28 @@ pub(crate) mod ids {
     }
 }
 
-/// What is done where a text outgrows the model's context.
+/// What to do if a text outgrows the model's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextOverflow {
-    /// Nothing is generated: prompt and new tokens have to fit.
+    /// Refuse to generate: prompt and new tokens must fit.
     #[default]
     Error,
-    /// The model goes on without the oldest tokens. Whenever the context is full, the first tokens stay, such as a
-    /// system message, and the last ones, half of what is left of the context; all of these are run again, at their new
-    /// positions. A prompt that is too long is cut like that as well. The constraint, the samplers and the output know
-    /// all tokens.
+    /// Continue without the oldest tokens. Whenever the context is full, the first `keep` tokens, such as a system
+    /// message, are kept, and the last ones, which are half of the rest of the context. All of these are run again at
+    /// their new positions. A prompt that is too long is cropped in the same way. The constraint, the samplers and the
+    /// output know all tokens.
     ///
-    /// What the model writes is another text than with a longer context, and forced tokens that were left out before
-    /// they were run have no log probabilities. Without [`max_new_tokens`](GenerateOptions::max_new_tokens), there are
-    /// as many new tokens as the context is long. Beam search, guidance, contrast and faithful samplers refuse it.
+    /// The output differs from that with a longer context, and forced tokens that were cropped before they were run
+    /// have no log probabilities. Without [`max_new_tokens`](GenerateOptions::max_new_tokens), there are as many new
+    /// tokens as the context is long. Beam search, guidance, contrast and faithful samplers refuse it.
     Crop {
-        /// How many of the first tokens stay, at most those of prompt and prefill.
+        /// Number of first tokens to keep, at most those of prompt and prefill.
         keep: usize,
     },
 }
 
-/// What happens to a stop string that ended the output.
+/// What to do with a stop string that ended the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopText {
@@ -158,19 +158,19 @@ pub enum StopText {
     Kept,
 }
 
-/// What is done about text that the constraint forces.
+/// How to handle text that the constraint forces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JumpForward {
-    /// A token is forced where no other is allowed. That changes nothing about the distribution.
+    /// Force a token if no other is allowed. This does not change the distribution.
     #[default]
     Exact,
-    /// Moreover, where the text is forced and several ways to write it in tokens are allowed, it is written as the
-    /// scheduler's [encoder](crate::Scheduler::with_encoder) writes it, up to where what is not known yet could belong
-    /// to a token. The model is not asked, and runs over all of it at once.
+    /// In addition, if the text is forced but several tokenizations are allowed, tokenize it as the scheduler's
+    /// [encoder](crate::Scheduler::with_encoder) does, up to where a token might continue into text that is not known
+    /// yet. The model is not asked, and processes all of it in one run.
     ///
-    /// It takes from the model the choice of other tokens for the same text, which changes the distribution slightly.
-    /// Where the output so far is not what the encoder would have written, nothing is forced this way; so it is with
-    /// tokenizers that put a space before every text. Beam search refuses it.
+    /// This denies the model other tokenizations of the same text, which changes the distribution slightly. Nothing is
+    /// forced this way if the output so far differs from the encoder's tokenization, nor with tokenizers that put a
+    /// space before every text. Beam search refuses it.
     Canonical,
 }

@@ -3,42 +3,42 @@ use structgen_vocab::TokenId;
 use super::{GenerateError, GeneratedToken, Generation};
 use crate::strategies::{AttemptCounts, ChoiceProbability, SmcEstimates, SpeculationStats};
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Outputs {
-    /// The outputs: as many as were asked for, in their order, or the best first where the strategy ranks them. Each
-    /// may have failed alone.
+    /// The outputs: as many as requested, in order, or best first if the strategy ranks them. Each may fail on its own.
     pub outputs: Vec<Result<Output, GenerateError>>,
-    /// What the strategy reports of the whole request.
+    /// The strategy's report on the whole request.
     pub report: Report,
 }
 
-/// An output with what its strategy knows of it.
+/// An output, with the strategy's data about it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Output {
     /// The output.
     pub generation: Generation,
-    /// What outputs are ranked by: of beams, `log_prob` over the length to the power of the length penalty.
+    /// The rank of the output: for beams, `log_prob` divided by the length to the power of the length penalty.
     pub score: Option<f64>,
-    /// The sum of the tokens' log probabilities as the strategy counts them.
+    /// The sum of the tokens' log probabilities, as the strategy computes it.
     pub log_prob: Option<f64>,
-    /// The share of all outputs that this one stands for; the weights of a request add up to one.
+    /// The share of the probability that this output represents; the weights of a request sum to 1.
     pub weight: Option<f64>,
-    /// Of faithful samplers: for each token, and last for the end, the natural logarithm of the probability that the
-    /// mask let through.
+    /// For faithful samplers: the natural logarithm of the probability mass that the mask kept, for each token, and
+    /// last for the end.
     ///
-    /// What it removed is one less the exponential. Where the end is [free](crate::strategies::ForcedEnd::Free) and forced, it has
-    /// no entry.
+    /// The removed mass is 1 minus its exponential. If the end is [free](crate::strategies::ForcedEnd::Free) and
+    /// forced, it has no entry.
     pub log_kept: Option<Vec<f64>>,
 }
 
 impl Output {
-    /// Of faithful samplers: the natural logarithm of the probability with which masks alone would have drawn this
-    /// output at temperature one.
+    /// For faithful samplers: the natural logarithm of the probability with which masked sampling would have drawn this
+    /// output at temperature 1.
     ///
-    /// Where it is far above [`log_prob`](Output::log_prob), masks prefer the output for what they removed.
+    /// If it is far above [`log_prob`](Output::log_prob), masking favours this output because of what the masks removed
+    /// elsewhere.
     #[must_use]
     pub fn masked_log_prob(&self) -> Option<f64> {
         let log_kept = self.log_kept.as_ref()?;
@@ -46,26 +46,26 @@ impl Output {
     }
 }
 
-/// What a strategy reports of a whole request.
+/// A strategy's report on a whole request.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Report {
     /// Nothing.
     #[default]
     None,
-    /// What became of drafts, over all outputs.
+    /// The acceptance of drafts, over all outputs.
     Speculation(SpeculationStats),
-    /// Of [ASAp](crate::Strategy::Asap) and [rejection](crate::Strategy::Rejection): how many attempts the outputs
-    /// took.
+    /// For [ASAp](crate::Strategy::Asap) and [rejection](crate::Strategy::Rejection): the number of attempts that the
+    /// outputs took.
     Attempts(AttemptCounts),
-    /// Of [SMC](crate::Strategy::Smc): what the particles come to as a whole.
+    /// For [SMC](crate::Strategy::Smc): estimates from all particles.
     Smc(SmcEstimates),
-    /// The probabilities of the choices of a [`ChoiceRequest`](crate::strategies::ChoiceRequest), in their order.
+    /// The probabilities of the choices of a [`ChoiceRequest`](crate::strategies::ChoiceRequest), in order.
     Choices(Vec<ChoiceProbability>),
 }
 
 impl Report {
-    /// Adds what another task of the same request reports.
+    /// Adds the report of another task of the same request.
     pub(crate) fn add(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::Speculation(stats), Self::Speculation(other)) => stats.add(&other),
@@ -88,16 +88,16 @@ impl From<Generation> for Output {
 }
 
 impl Outputs {
-    /// The outputs of a strategy that reports nothing else.
+    /// Creates the outputs of a strategy without a report.
     pub(crate) fn new(outputs: Vec<Result<Output, GenerateError>>) -> Self {
         let report = Report::None;
         Self { outputs, report }
     }
 
-    /// The first output.
+    /// Returns the first output.
     ///
     /// # Errors
-    /// Why it failed; [`GenerateError::NoOutput`] where there is none.
+    /// If it failed; [`GenerateError::NoOutput`] if there is none.
     pub fn single(self) -> Result<Generation, GenerateError> {
         let first = self.outputs.into_iter().next();
         first
@@ -105,10 +105,10 @@ impl Outputs {
             .map(|output| output.generation)
     }
 
-    /// The probabilities of a [`ChoiceRequest`](crate::strategies::ChoiceRequest)'s choices, in their order.
+    /// Returns the probabilities of a [`ChoiceRequest`](crate::strategies::ChoiceRequest)'s choices, in order.
     ///
     /// # Errors
-    /// [`GenerateError::NoOutput`] where the request was another one.
+    /// [`GenerateError::NoOutput`] if the request was of another kind.
     pub fn choices(self) -> Result<Vec<ChoiceProbability>, GenerateError> {
         match self.report {
             Report::Choices(choices) => Ok(choices),
@@ -116,25 +116,25 @@ impl Outputs {
         }
     }
 
-    /// All outputs.
+    /// Returns all outputs.
     ///
     /// # Errors
-    /// Why the first that failed did.
+    /// The error of the first output that failed.
     pub fn all(self) -> Result<Vec<Output>, GenerateError> {
         self.outputs.into_iter().collect()
     }
 }
 
-/// A piece of an output, as it comes.
+/// A piece of an output, as it is generated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Delta<'a> {
-    /// Text that is certain to stay, at character borders. It may be empty, when a token ends inside a character.
+    /// Text that is final, cut at character borders. It may be empty if a token ends inside a character.
     pub text: &'a str,
     /// Tokens generated so far.
     pub tokens: usize,
-    /// These tokens, with what is known of them by now.
+    /// These tokens, with what is known of them so far.
     pub generated: &'a [GeneratedToken],
-    /// The tokens of the whole output so far: the prefill, and what was generated.
+    /// The tokens of the whole output so far: the prefill, and those generated.
     pub output: &'a [TokenId],
 }

@@ -8,16 +8,16 @@ use structgen_vocab::TokenId;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Generation {
-    /// The text, the prefill included. Bytes that are no UTF-8 are replaced by U+FFFD; a constraint that speaks of
-    /// characters never lets them through.
+    /// The text, including the prefill. Bytes that are not UTF-8 are replaced by U+FFFD; constraints on characters
+    /// never allow them.
     pub text: String,
-    /// The generated tokens in order, without the prefill and without an end-of-sequence id.
+    /// The generated tokens in order, without the prefill and an end-of-sequence id.
     pub tokens: Vec<GeneratedToken>,
-    /// The end-of-sequence token, where the model chose one.
+    /// The end-of-sequence token, if the model chose one.
     pub end: Option<GeneratedToken>,
     /// Why generation ended.
     pub finish: FinishReason,
-    /// What it took.
+    /// What it cost.
     pub stats: GenerationStats,
 }
 
@@ -27,34 +27,33 @@ pub struct Generation {
 pub struct GeneratedToken {
     /// The token.
     pub id: TokenId,
-    /// Its bytes of the [text](Generation::text); they may begin and end within a character. Special tokens have none,
-    /// and neither has what was trimmed.
+    /// Its bytes in the [text](Generation::text), which may start and end within a character. Special tokens have none,
+    /// and neither do tokens that were trimmed.
     ///
-    /// Bytes that are no UTF-8 are those of the U+FFFD in their place, which tokens may share. While an output comes,
-    /// they count as they are.
+    /// For bytes that are not UTF-8, the span is that of the U+FFFD in their place, which several tokens may share.
+    /// While an output is being generated, they count as they are.
     pub span: Range<usize>,
-    /// Whether the constraint allowed no other token, or, with
-    /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical), no other text, so that nothing was sampled.
+    /// Whether it was forced rather than sampled: the constraint allowed no other token or, with
+    /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical), no other text.
     pub forced: bool,
-    /// Its log probabilities, where [`log_probs`](crate::GenerateOptions::log_probs) asked for them.
+    /// Its log probabilities, if [`log_probs`](crate::GenerateOptions::log_probs) requests them.
     ///
-    /// A forced token's are those of the run that takes it: they are there once the output is complete, not as soon as
-    /// the token is.
+    /// A forced token's log probabilities come from the run that processes it, so they are known when the output is
+    /// complete, but not necessarily when the token is.
     pub log_probs: Option<TokenLogProbs>,
-    /// The most probable tokens of its step, it among them if it is one of these: as many as
-    /// [`alternatives`](crate::GenerateOptions::alternatives) asked for, best first, of those that the constraint
-    /// allowed, after [samplers of the caller's own](crate::GenerateOptions::samplers) and before all others. A forced
-    /// token has none.
+    /// The most probable tokens of its step, best first, as many as
+    /// [`alternatives`](crate::GenerateOptions::alternatives) requests; the token itself is listed if it is one of
+    /// them. They are chosen among those that the constraint allowed, after the [caller's own
+    /// samplers](crate::GenerateOptions::samplers) and before all others. A forced token has none.
     pub alternatives: Vec<Alternative>,
-    /// What the constraint's mask left of its step, where [`refused`](crate::GenerateOptions::refused) asked for it. A forced
-    /// token has none.
+    /// A report on the constraint's mask of its step, if [`refused`](crate::GenerateOptions::refused) requests it. A
+    /// forced token has none.
     pub mask: Option<MaskReport>,
-    /// When it was taken, counted from the start, where [`token_times`](crate::GenerateOptions::token_times) asked for
-    /// it.
+    /// When it was chosen, since the start, if [`token_times`](crate::GenerateOptions::token_times) requests it.
     pub time: Option<Duration>,
 }
 
-/// A token that could have been taken.
+/// A token that could have been chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alternative {
     /// The token.
@@ -63,32 +62,33 @@ pub struct Alternative {
     pub log_probs: TokenLogProbs,
 }
 
-/// What the mask of a step let through, and what it took.
+/// What the mask of a step allowed and refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaskReport {
     /// The number of tokens that the constraint allowed, whatever their logits.
     pub allowed: usize,
-    /// The most probable tokens that it refused, best first. Under the constraint their log probability is negative
+    /// The most probable tokens that it refused, best first. Their log probability under the constraint is negative
     /// infinity.
     pub refused: Vec<Alternative>,
 }
 
-/// The log probabilities of a token, natural, at temperature one and before every sampler.
+/// The natural log probabilities of a token, at temperature 1 and before all samplers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenLogProbs {
     /// Under the model alone, over all logits.
     pub model: f32,
-    /// Under the model and the constraint, over the allowed tokens, after [samplers of the caller's
-    /// own](crate::GenerateOptions::samplers). Zero for a forced token.
+    /// Under the model and the constraint: over the allowed tokens, after the [caller's own
+    /// samplers](crate::GenerateOptions::samplers). Zero for a forced token.
     pub allowed: f32,
 }
 
 impl TokenLogProbs {
-    /// The probability that the mask of the token's step took from all other tokens, from 0 to 1: what the model had
-    /// wanted to write and may not.
+    /// Returns the probability mass that the mask of the token's step removed, from 0 to 1: what the model would have
+    /// written but may not.
     ///
-    /// It is the difference of the two, exact to about 1e-6. Of text that
-    /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical) forces it is what was not asked for, allowed or not.
+    /// It is computed from the two log probabilities, and exact to about 1e-6. For text that
+    /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical) forces, it is the mass of all other tokens,
+    /// allowed or not.
     ///
     /// ```
     /// use structgen_decode::request::TokenLogProbs;
@@ -100,7 +100,7 @@ impl TokenLogProbs {
     pub fn removed_mass(&self) -> f32 {
         match self.allowed > f32::NEG_INFINITY {
             true => -(self.model - self.allowed).min(0.0).exp_m1(),
-            // It is no token of the mask's.
+            // The token is not one of the mask's.
             false => 0.0,
         }
     }
@@ -114,7 +114,7 @@ pub enum FinishReason {
     Eos(TokenId),
     /// The output is complete and nothing can follow.
     ConstraintFinished,
-    /// The number of new tokens, or the model's context, is used up.
+    /// The maximum number of new tokens is reached, or the model's context is full.
     MaxTokens,
     /// A stop string appeared.
     StopString(String),
@@ -137,42 +137,42 @@ impl fmt::Display for FinishReason {
     }
 }
 
-/// What a generation took.
+/// The cost of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct GenerationStats {
-    /// Tokens of the prompt, the prefill included.
+    /// Tokens of the prompt, including the prefill.
     pub prompt_tokens: usize,
-    /// Of these, tokens that the model did not run because some row held them: of a request beside this one, or
-    /// [kept](crate::SchedulerLimits::prefix_bytes) of an earlier one.
+    /// Tokens of these that the model did not run because they were in a cached row: of a concurrent request, or of an
+    /// earlier one in the [prefix cache](crate::SchedulerLimits::prefix_bytes).
     pub reused_tokens: usize,
-    /// How often the oldest tokens were left out to make room, and the rest was run again: see
+    /// How often the oldest tokens were dropped from the context, and the rest run again: see
     /// [`ContextOverflow`](crate::request::ContextOverflow).
     pub crops: usize,
     /// Generated tokens that were forced.
     pub forced_tokens: usize,
-    /// Runs of the model: one for the prompt, and one for each step that was not forced.
+    /// Runs of the model: one for the prompt, and one per step that was not forced.
     pub runs: u64,
-    /// Steps at which a chosen token was refused because the output could no longer be completed in time.
+    /// Steps at which a chosen token was refused because the output could not have been completed in time.
     pub steered_steps: usize,
-    /// Steps at which a minimum length was lifted because it left nothing.
+    /// Steps at which a minimum length was lifted because nothing else was allowed.
     pub lifted_bans: usize,
     /// From start to end.
     pub total_time: Duration,
     /// From the start to the first generated token: the prompt's run and one choice.
     pub first_token_time: Duration,
-    /// The part of `model_time` until the model had seen the prompt.
+    /// The part of `model_time` before the model had processed the prompt.
     pub prefill_time: Duration,
     /// Time in [`LanguageModel::run`](crate::LanguageModel::run).
     pub model_time: Duration,
-    /// Time in which the model had run and a mask was not ready. What masks take while the model runs is not in it.
+    /// Time spent waiting for a mask after the model had run. Masks computed while the model runs do not count.
     pub mask_time: Duration,
-    /// The part of `model_time` in the backend's own run call.
+    /// The part of `model_time` inside the backend's own run call.
     pub backend_time: Duration,
 }
 
 impl AddAssign<&Self> for GenerationStats {
-    /// Adds up all but the time to the first token, which stays that of the first output.
+    /// Adds up everything except the time to the first token, which is kept from the first output.
     fn add_assign(&mut self, other: &Self) {
         if self.runs == 0 {
             self.first_token_time = other.first_token_time;
@@ -193,7 +193,7 @@ impl AddAssign<&Self> for GenerationStats {
 }
 
 impl GenerationStats {
-    /// The share of the time that was spent outside the backend's run call, from 0 to 1.
+    /// Returns the share of time spent outside the backend's run call, from 0 to 1.
     pub fn overhead_share(&self) -> f64 {
         let total = self.total_time.as_secs_f64();
         if total > 0.0 {

@@ -17,39 +17,39 @@ use crate::{
     strategies::{FaithfulOptions, SmcOptions},
 };
 
-/// How outputs are looked for.
+/// How outputs are searched for.
 ///
-/// In JSON a strategy is an object with the key `name`, beside its own options: `{"name": "sample"}`.
+/// In JSON a strategy is an object with its options and the key `name`: `{"name": "sample"}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// One token after another, drawn or the largest.
+    /// One token after another, sampled or greedy.
     #[default]
     Sample,
-    /// As `sample`, with fewer runs of the model where drafts are kept.
+    /// Like `sample`, but with fewer runs of the model if drafts are accepted (speculative decoding).
     Speculate(Speculation),
-    /// Several sequences side by side, of which the best go on.
+    /// Beam search: several sequences in parallel, of which the best are continued.
     Beam(BeamOptions),
-    /// What the prompt changes is made stronger.
+    /// Classifier-free guidance: amplifies the effect of the prompt.
     Guidance(ClassifierFreeGuidance),
-    /// What the draft model likes as well counts for less.
+    /// Contrastive decoding: tokens that the draft model also finds probable count for less.
     Contrastive(ContrastiveDecoding),
-    /// Probable tokens whose hidden states are unlike those of the text so far.
+    /// Contrastive search: probable tokens whose hidden states differ from those of the text so far.
     ContrastiveSearch(ContrastiveSearch),
-    /// Outputs one after another, whose distribution comes closer to the model's own with each: adaptive sampling with
+    /// Outputs in sequence, each drawn from a distribution closer to the model's own: adaptive sampling with
     /// approximate expected futures (ASAp; Park et al. 2024, "Grammar-Aligned Decoding").
     ///
-    /// Each token is drawn by the model's probability times the bound of what it leads to, among the allowed ones. The
-    /// first output is what masks alone would give. With each, [what is learned](FaithfulOptions::learned) comes closer
-    /// to the truth and the outputs' distribution to the target, the model's own one given the constraint; it is
-    /// reached in the limit only. Outputs depend on those before, by what was learned.
-    /// [`Rejection`](Strategy::Rejection) learns the same and is exact from the first output on; this takes one attempt
-    /// for each output.
+    /// Each token is drawn from the allowed ones, in proportion to the model's probability times the bound on the mass
+    /// of its continuations. The first output is that of masked sampling. With each output, the [learned
+    /// bounds](FaithfulOptions::learned) become tighter, and the distribution approaches the target, which is the
+    /// model's own distribution conditioned on the constraint; it is reached in the limit only. Outputs depend on
+    /// earlier ones through the learned bounds. [`Rejection`](Strategy::Rejection) learns the same bounds and is exact
+    /// from the first output on; ASAp takes only one attempt per output.
     ///
-    /// [`ForcedEnd`](crate::strategies::ForcedEnd) decides how the end counts; nothing steers towards it: an attempt that comes
-    /// to the last of `max_new_tokens` without being complete is begun anew. The temperature has to be one. An output's
-    /// text comes as a whole.
+    /// [`ForcedEnd`](crate::strategies::ForcedEnd) determines how the end counts. Nothing steers towards the end: an
+    /// attempt that reaches `max_new_tokens` without being complete is restarted. The temperature must be 1. An
+    /// output's text is not streamed.
     ///
     /// ```
     /// use structgen_decode::{
@@ -75,31 +75,30 @@ pub enum Strategy {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     Asap(FaithfulOptions),
-    /// Outputs from the target exactly, each independent of the others: what the model would write, thrown away unless
+    /// Outputs drawn exactly from the target, independently of each other: what the model would write, discarded unless
     /// it is a complete output of at most `max_new_tokens` tokens.
     ///
-    /// An attempt ends at the first token that is not allowed. What it shows is [learned](FaithfulOptions::learned),
-    /// and no later attempt can fail in the same position (adaptive rejection): where the bound of a beginning is `c`,
-    /// its allowed tokens share `c`, each by the model's probability times its own bound, and what is missing to `c` is
-    /// the chance of rejection. The bounds' product telescopes to that of the empty beginning, so that each complete
-    /// output comes with its probability over one constant.
-    /// [`ExpectedGrammaticality::with_limit`](crate::strategies::ExpectedGrammaticality::with_limit) of zero makes it plain
-    /// rejection. Where the model hardly ever writes a complete output, it ends with
+    /// An attempt ends at the first token that is not allowed. What it shows is [learned](FaithfulOptions::learned), so
+    /// that no later attempt can fail in the same position (adaptive rejection). If the bound of a prefix is `c`, its
+    /// allowed tokens share `c`, each by the model's probability times its own bound, and what is missing to `c` is the
+    /// chance of rejection. The product of the bounds telescopes to that of the empty prefix, so each complete output
+    /// is drawn with its probability divided by one constant. With a limit of zero in
+    /// [`ExpectedGrammaticality::with_limit`](crate::strategies::ExpectedGrammaticality::with_limit), this is plain
+    /// rejection. If the model hardly ever writes a complete output, the request ends with
     /// [`FaithfulError::Attempts`](crate::strategies::FaithfulError::Attempts).
     Rejection(FaithfulOptions),
     /// Weighted outputs by sequential Monte Carlo (Loula et al. 2025, "Syntactic and Semantic Control of Large Language
     /// Models via Sequential Monte Carlo").
     ///
-    /// Each particle draws its tokens under the mask, and its weight is multiplied by the probability that the mask let
-    /// through. Where few particles have most of the weight, all are drawn anew in proportion to it. The outputs are
-    /// the particles that became complete, in no order that means anything, each with its weight; an output may be
-    /// there more than once. They tend to the target as the number of particles grows: for few, the distribution of an
-    /// output drawn by weight lies between that of masks and the target.
+    /// Each particle draws its tokens under the mask, and its weight is multiplied by the probability mass that the
+    /// mask kept. When a few particles have most of the weight, all are resampled in proportion to it. The outputs are
+    /// the particles that became complete, in no particular order, each with its weight; an output may occur more than
+    /// once. As the number of particles grows, they approach the target; with few, the distribution of an output drawn
+    /// by weight lies between masked sampling and the target.
     ///
-    /// [`ForcedEnd`](crate::strategies::ForcedEnd) decides how the end counts; nothing steers towards it: a particle that comes
-    /// to the last of `max_new_tokens` without being complete has no weight, and neither has one that is not complete
-    /// in time. Particles that are equal share their runs of the model. The temperature has to be one. The texts come
-    /// at the end.
+    /// [`ForcedEnd`](crate::strategies::ForcedEnd) determines how the end counts. Nothing steers towards the end: a
+    /// particle that reaches `max_new_tokens` or the time limit without being complete has no weight. Equal particles
+    /// share their runs of the model. The temperature must be 1. Texts are not streamed.
     ///
     /// ```
     /// use structgen_decode::{GenerateOptions, MockModel, Request, SamplingParams, Scheduler, Unconstrained};
@@ -154,8 +153,8 @@ impl From<ContrastiveSearch> for Strategy {
     }
 }
 
-/// The options that count only where tokens are drawn: temperatures, and samplers that truncate. Without a draw, these
-/// choose nothing.
+/// The options that matter only if tokens are drawn: temperatures, and samplers that truncate. Strategies that do not
+/// draw ignore them.
 pub(crate) const DRAWING: [&str; 15] = [
     "sampling.temperature",
     "sampling.dynamic_temperature",
@@ -180,12 +179,12 @@ impl From<SmcOptions> for Strategy {
     }
 }
 
-/// What tasks are made with.
+/// The resources for creating tasks.
 pub struct Resources<'a> {
     pub(crate) codec: &'a Codec,
     pub(crate) target: &'a ModelInfo,
     pub(crate) draft: Option<&'a ModelInfo>,
-    /// The width of the hidden states that heads take, where there are heads.
+    /// The width of the hidden states that the heads accept, if there are heads.
     pub(crate) heads_width: Option<usize>,
 }
 
@@ -203,13 +202,13 @@ impl Strategy {
         "smc",
     ];
 
-    /// The strategy of a name, with its defaults.
+    /// Returns the strategy with this name, with default options.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         serde_json::from_value(serde_json::json!({ "name": name })).ok()
     }
 
-    /// Its name, as in JSON.
+    /// Returns its name, as in JSON.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -225,19 +224,19 @@ impl Strategy {
         }
     }
 
-    /// Whether it takes [samplers of the caller's own](GenerateOptions::samplers): those do not that follow the model's own
-    /// distribution.
+    /// Returns whether it accepts the [caller's own samplers](GenerateOptions::samplers): strategies that follow the
+    /// model's own distribution do not.
     #[must_use]
     pub fn takes_samplers(&self) -> bool {
         !matches!(self, Self::Asap(_) | Self::Rejection(_) | Self::Smc(_))
     }
 
-    /// The options that it does not honour; one that is set is an error.
+    /// Returns the options that it does not honour; setting one is an error.
     pub(super) fn refuses(&self) -> Vec<&'static str> {
         match self {
             Self::Sample | Self::Speculate(_) => Vec::new(),
             Self::Beam(beams) => beams.refuses(),
-            // Two texts of different lengths would have to be cut alike.
+            // Two texts of different lengths would have to be cropped alike.
             Self::Guidance(_) | Self::Contrastive(_) => vec!["overflow"],
             Self::ContrastiveSearch(search) => search.refuses(),
             Self::Asap(_) | Self::Rejection(_) => faithful::refused(),
@@ -245,7 +244,7 @@ impl Strategy {
         }
     }
 
-    /// The tasks of a request, one for each output that is found by itself.
+    /// Creates the tasks of a request, one per output that is found independently.
     pub(crate) fn tasks<C: Constraint + Clone + 'static>(
         request: Request<C>,
         resources: &Resources<'_>,
@@ -317,20 +316,20 @@ impl Strategy {
             })
         };
         let tasks = match &strategy {
-            // One output after another, each of which teaches the next.
+            // One output after another, since each improves the next.
             Self::Asap(_) | Self::Rejection(_) => 1,
             _ => sequences,
         };
         (0..tasks).map(task).collect()
     }
 
-    /// Refuses options that are set and that the strategy does not honour.
+    /// Returns an error for an option that is set but not honoured by the strategy.
     pub(super) fn check(&self, options: &GenerateOptions) -> Result<(), GenerateError> {
         let refused = self.refuses();
         if refused.is_empty() {
             return Ok(());
         }
-        // By way of text, which has numbers as they were written.
+        // Through text, which keeps numbers as they were written.
         let json = |options| {
             let text = serde_json::to_string(options)?;
             serde_json::from_str::<Value>(&text)

@@ -4,25 +4,25 @@ use structgen_vocab::TokenId;
 use super::SequenceStart;
 use crate::samplers::{Accepted, Candidates, Sampler};
 
-/// How far around the target probabilities are favoured.
+/// The width around the target within which probabilities are favoured.
 const WIDTH: f32 = 0.3;
 /// The logit of a candidate exactly at the target.
 const PEAK: f32 = 5.0;
-/// How steeply logits fall off from there.
+/// How steeply logits fall with the distance.
 const SHARPNESS: f32 = 10.0;
 /// The largest decay: beyond it the average would hardly move.
 const LARGEST_DECAY: f32 = 0.99;
 
-/// Candidates that there is always memory for.
+/// Capacity that is always reserved, in candidates.
 const ROOM: usize = 1024;
 
-/// Which probability is aimed at. The default is a target of one half and a decay of 0.9.
+/// The target probability. The default is a target of one half and a decay of 0.9.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdaptivePParams {
-    /// The probability that picks have on average, from 0 to 1.
+    /// The desired mean probability of the chosen tokens, from 0 to 1.
     pub target: f32,
-    /// What is left of a pick's weight in the average after each further one, from 0 to 0.99.
+    /// The factor by which each choice reduces the weight of earlier ones in the average, from 0 to 0.99.
     pub decay: f32,
 }
 
@@ -35,12 +35,12 @@ impl Default for AdaptivePParams {
     }
 }
 
-/// Favours candidates whose probability is near a target, which an average of past picks corrects.
+/// Favours candidates whose probability is near a target, corrected by an average over past choices.
 ///
 /// Adaptive-p of llama.cpp (#17927, by MrJackSpade and ddh0). The target of a step is `2 t - average`, from 0 to 1; a
-/// candidate of probability `p` gets the logit `5 - 10 d^2 / (1 + d)` with `d = |p - target| / 0.3`. The average is of
-/// the picks' probabilities *before* this change, and begins at `t`. It is the last of a chain: the draw after it is
-/// its own. Forced tokens do not count.
+/// candidate of probability `p` gets the logit `5 - 10 d^2 / (1 + d)` with `d = |p - target| / 0.3`. The average is
+/// over the chosen tokens' probabilities *before* this change, and starts at `t`. The sampler must be the last of a
+/// chain: it determines the draw. Forced tokens do not count.
 ///
 /// ```
 /// use structgen_decode::samplers::{AdaptiveP, Candidates, Sampler};
@@ -63,7 +63,7 @@ pub struct AdaptiveP {
 }
 
 impl AdaptiveP {
-    /// Aims at probability `target`; `decay` is taken as 0.99 where it is more.
+    /// Sets the target probability; a `decay` above 0.99 is lowered to that.
     pub fn new(target: f32, decay: f32) -> Self {
         let decay = decay.min(LARGEST_DECAY);
         let weight = 1.0 / (1.0 - decay);
@@ -142,7 +142,7 @@ mod tests {
         sampler.accept(Accepted::drawn(token(0), 0.5));
         // The average is 0.8: the target is 0.2.
         assert!((applied(&mut sampler, &[0.8, 0.2])[1] - 5.0).abs() < 1e-5);
-        // What was forced, and what was not there, does not count.
+        // Tokens that were forced or absent do not count.
         sampler.accept(Accepted::certain(token(0)));
         assert!((applied(&mut sampler, &[0.8, 0.2])[1] - 5.0).abs() < 1e-5);
         sampler.accept(Accepted::drawn(token(9), 0.5));

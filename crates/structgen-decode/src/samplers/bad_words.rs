@@ -4,11 +4,11 @@ use super::SequenceStart;
 use super::history::{History, sort_ids};
 use crate::samplers::{Accepted, Candidates, Sampler};
 
-/// Takes away the last token of every banned sequence whose other tokens have just come.
+/// Removes the last token of every banned sequence if its other tokens have just been generated.
 ///
-/// The processor `NoBadWords` of transformers. The beginning of a sequence may lie in the prompt; a sequence of one
-/// token is never allowed. A sequence is of tokens: the same text in other tokens is another sequence. Where nothing
-/// would be left the ban is lifted for the step, and counted ([`Candidates::lifted_bans`]).
+/// The processor `NoBadWords` of transformers. A sequence may start in the prompt; a sequence of one token is never
+/// allowed. Sequences consist of tokens: the same text in other tokens is another sequence. If nothing would be left,
+/// the ban is lifted for the step, and counted ([`Candidates::lifted_bans`]).
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, BadWords, Candidates, Sampler};

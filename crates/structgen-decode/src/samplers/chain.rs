@@ -26,10 +26,10 @@ use crate::{
     samplers::{Candidates, SequenceRng, masked_argmax},
 };
 
-/// Below it, quotients may leave the range of `f32`.
+/// Below this temperature, quotients may exceed the range of `f32`.
 const SMALL_TEMPERATURE: f32 = 1e-3;
 
-/// Samplers in order, and the choice at their end: an arg-max or a seeded draw.
+/// A sequence of samplers, and the choice after them: an arg-max or a seeded draw.
 ///
 /// ```
 /// use structgen_decode::{SamplingParams, samplers::{Candidates, SamplerChain}};
@@ -42,40 +42,39 @@ const SMALL_TEMPERATURE: f32 = 1e-3;
 /// ```
 pub struct SamplerChain {
     samplers: Vec<Box<dyn Sampler>>,
-    /// What each of these is.
+    /// The kind of each sampler.
     kinds: Vec<SamplerKind>,
     choice: Choice,
     leading: Option<LeadingTopK>,
-    /// Temperature, `p` and `min_keep` of a chain that has nothing else.
+    /// Temperature, `p` and `min_keep` of a chain with no other samplers.
     only_top_p: Option<(f32, f32, usize)>,
-    /// Where a grammar sets the temperature.
+    /// Present if a grammar sets the temperature.
     guided: Option<Guided>,
-    /// How many samplers at the beginning are bans and biases.
+    /// The number of leading samplers that are bans and biases.
     bans: usize,
-    /// Where scores of two opinions take the place of logits.
+    /// Present if contrast scores replace the logits.
     contrast: Option<Contrast>,
-    /// The caller's, which come first.
+    /// The caller's samplers, which come first.
     own: Vec<Box<dyn Sampler>>,
 }
 
-/// The beginning of a chain in which top-k comes first, or after a temperature, or after samplers that touch few
-/// tokens.
+/// The start of a chain whose top-k comes first, or after a temperature, or after samplers that touch few tokens.
 #[derive(Debug, Clone)]
 struct LeadingTopK {
-    /// How many samplers come before.
+    /// The number of samplers before it.
     before: usize,
     k: usize,
     temperature: f32,
-    /// What the samplers before touch, and what of it may come; buffers.
+    /// Buffers for the tokens that the samplers before it touch, and for those of them that are allowed.
     touched: Vec<TokenId>,
     left_out: Vec<TokenId>,
 }
 
 impl SamplerChain {
-    /// The chain of sequence number `sequence` with these parameters.
+    /// Creates the chain of sequence number `sequence` with these parameters.
     ///
     /// # Errors
-    /// What [`SamplingParams::validate`] finds.
+    /// The errors of [`SamplingParams::validate`].
     pub fn new(params: &SamplingParams, sequence: u64) -> Result<Self, SamplingError> {
         params.validate()?;
         let on = params.order.iter().filter(|&&kind| params.is_on(kind));
@@ -107,18 +106,18 @@ impl SamplerChain {
         })
     }
 
-    /// The same for a constraint that sets temperatures
-    /// ([`Constraint::sets_temperatures`](crate::Constraint::sets_temperatures)): what the next token is chosen at is
-    /// said by [`set_temperature`](SamplerChain::set_temperature). Where that is zero, what is off at temperature zero
-    /// is off.
+    /// Creates a chain for a constraint that sets temperatures
+    /// ([`Constraint::sets_temperatures`](crate::Constraint::sets_temperatures)).
+    /// [`set_temperature`](SamplerChain::set_temperature) sets that of the next token; while it is zero, the samplers
+    /// that are off at temperature 0 are off.
     ///
-    /// The temperature has its place in the order of the parameters, or comes last.
+    /// The temperature is applied at its place in the parameters' order, or last if it has none.
     ///
     /// # Errors
-    /// What [`SamplingParams::validate`] finds.
+    /// The errors of [`SamplingParams::validate`].
     pub fn guided(params: &SamplingParams, sequence: u64) -> Result<Self, SamplingError> {
         params.validate()?;
-        // Another temperature than zero and one: all samplers are on that ever may be.
+        // A temperature other than zero and one includes every sampler that may ever be on.
         let warm = SamplingParams {
             temperature: if params.temperature == 0.0 {
                 0.5
@@ -140,7 +139,7 @@ impl SamplerChain {
             bans: count_bans(&kinds),
             samplers,
             choice: Choice::Draw(Box::new(SequenceRng::new(params.seed, sequence))),
-            // They know of one temperature.
+            // These assume a fixed temperature.
             leading: None,
             only_top_p: None,
             contrast: None,
@@ -149,8 +148,8 @@ impl SamplerChain {
         })
     }
 
-    /// Sets the temperature at which the next token is chosen; none is the chain's own. A chain that is not
-    /// [guided](SamplerChain::guided) keeps its own.
+    /// Sets the temperature for choosing the next token; `None` restores the chain's own. It has no effect on a chain
+    /// that is not [guided](SamplerChain::guided).
     ///
     /// ```
     /// use structgen_decode::{SamplingParams, samplers::{Candidates, SamplerChain}};
@@ -170,46 +169,46 @@ impl SamplerChain {
         }
     }
 
-    /// Whether [`set_temperature`](SamplerChain::set_temperature) is heard.
+    /// Returns whether [`set_temperature`](SamplerChain::set_temperature) has an effect.
     pub fn is_guided(&self) -> bool {
         self.guided.is_some()
     }
 
-    /// From now on, scores by this rule take the place of logits, before all samplers. Of what they are made is set by
-    /// [`set_opinions`](SamplerChain::set_opinions) before each choice.
+    /// From now on, replaces the logits by this rule's scores, before all samplers.
+    /// [`set_opinions`](SamplerChain::set_opinions) provides their inputs before each choice.
     pub(crate) fn set_contrast(&mut self, rule: ContrastRule) {
         self.contrast = Some(Contrast::new(rule));
-        // Both would look past the scores.
+        // Both would bypass the scores.
         self.leading = None;
         self.only_top_p = None;
     }
 
-    /// The same chain, with a caller's samplers before all of its own.
+    /// Adds the caller's samplers before the chain's own.
     #[must_use]
     pub fn with_own(mut self, own: &OwnSamplers) -> Self {
         if !own.is_empty() {
             self.own = own.copies();
-            // Both would look past them.
+            // Both would bypass them.
             self.leading = None;
             self.only_top_p = None;
         }
         self
     }
 
-    /// Whether there are samplers of a caller's.
+    /// Returns whether there are samplers of the caller's.
     pub(crate) fn has_own(&self) -> bool {
         !self.own.is_empty()
     }
 
-    /// The allowed tokens, after the caller's samplers.
+    /// Returns the allowed tokens, after the caller's samplers.
     pub(crate) fn own(&mut self, logits: &[f32], allowed: &impl AllowedTokens) -> Candidates {
         let mut candidates = Candidates::default();
         self.fill_own(&mut candidates, logits, allowed);
         candidates
     }
 
-    /// The logarithm of the sum of the exponentials of the allowed logits, after the caller's samplers; none where there is no
-    /// logit above `-inf`.
+    /// Returns the logarithm of the sum of the exponentials of the allowed logits, after the caller's samplers; `None`
+    /// if no logit is above `-inf`.
     pub(crate) fn own_log_sum_exp(
         &mut self,
         candidates: &mut Candidates,
@@ -232,17 +231,17 @@ impl SamplerChain {
         }
     }
 
-    /// Sets the logits that the next choice contrasts, if the chain [does](SamplerChain::set_contrast).
+    /// Sets the logits that the next choice contrasts, if the chain [does so](SamplerChain::set_contrast).
     pub(crate) fn set_opinions(&mut self, opinions: Arc<Opinions>) {
         if let Some(contrast) = &mut self.contrast {
             contrast.opinions = opinions;
         }
     }
 
-    /// Fills `candidates` with the allowed tokens, `banned` (sorted) left out, for [`choose`](SamplerChain::choose).
+    /// Fills `candidates` with the allowed tokens, except `banned` (sorted), for [`choose`](SamplerChain::choose).
     ///
-    /// Tokens that the chain would remove before it looks at any other may be left out at once: what is chosen, and
-    /// with which probability, stays the same.
+    /// Tokens that the chain would remove before looking at any other may be omitted at once, which changes neither the
+    /// chosen token nor its probability.
     pub fn fill(
         &mut self,
         candidates: &mut Candidates,
@@ -257,7 +256,7 @@ impl SamplerChain {
         leading.touched.clear();
         let before = &mut self.samplers[..leading.before];
         let touched = &mut leading.touched;
-        // A list is short: leaving anything out of it costs more than it saves.
+        // A list is short: omitting some of it costs more than it saves.
         let few = before.iter_mut().all(|sampler| {
             let at = touched.len();
             let few = sampler.touched(touched);
@@ -285,8 +284,8 @@ impl SamplerChain {
         candidates.fill_largest(logits, allowed, banned, &largest);
     }
 
-    /// [`fill`](SamplerChain::fill) and [`choose`](SamplerChain::choose) in one, without a list of candidates where
-    /// none is needed: for an arg-max, and for top-p alone. What is in `candidates` afterwards is not said.
+    /// Combines [`fill`](SamplerChain::fill) and [`choose`](SamplerChain::choose), without a list of candidates if none
+    /// is needed: for an arg-max, and for top-p alone. The contents of `candidates` afterwards are unspecified.
     pub fn pick(
         &mut self,
         candidates: &mut Candidates,
@@ -307,20 +306,20 @@ impl SamplerChain {
         self.choose(candidates)
     }
 
-    /// Whether the chain only picks the largest logit, so that no list of candidates is needed.
+    /// Returns whether the chain only picks the largest logit, so that no list of candidates is needed.
     pub fn is_plain_argmax(&self) -> bool {
         self.is_plain() && matches!(self.choice, Choice::Largest)
     }
 
-    /// Runs the samplers and chooses a candidate; none where no candidate has a logit above `-inf`.
+    /// Runs the samplers and chooses a candidate; returns `None` if no candidate has a logit above `-inf`.
     ///
-    /// The samplers' memory is untouched until [`accept`](SamplerChain::accept).
+    /// The samplers' state does not change until [`accept`](SamplerChain::accept).
     pub fn choose(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
         self.apply(candidates);
         self.draw_applied(candidates)
     }
 
-    /// The second half of [`choose`](SamplerChain::choose): chooses one of the candidates that the samplers left.
+    /// Chooses one of the candidates that the samplers left: the second half of [`choose`](SamplerChain::choose).
     pub fn draw_applied(&mut self, candidates: &mut Candidates) -> Option<Accepted> {
         match self.is_greedy() {
             true => Choice::Largest.choose(candidates),
@@ -328,15 +327,15 @@ impl SamplerChain {
         }
     }
 
-    /// Runs the samplers: the softmax of what remains is the distribution that [`choose`](SamplerChain::choose) would
-    /// draw from.
+    /// Runs the samplers: the softmax of the remaining candidates is the distribution from which
+    /// [`choose`](SamplerChain::choose) draws.
     ///
-    /// Where the chain [is greedy](SamplerChain::is_greedy), it would take the largest instead.
+    /// If the chain [is greedy](SamplerChain::is_greedy), it takes the largest instead.
     pub fn apply(&mut self, candidates: &mut Candidates) {
         self.apply_with(candidates, &mut |_, _| {});
     }
 
-    /// [`apply`](SamplerChain::apply), which shows the candidates after each sampler.
+    /// Like [`apply`](SamplerChain::apply), but shows the candidates after each sampler to a callback.
     ///
     /// ```
     /// use structgen_decode::{SamplingParams, samplers::{Candidates, SamplerChain, SamplerKind}};
@@ -393,12 +392,12 @@ impl SamplerChain {
         }
     }
 
-    /// Whether no sampler is on, so that [`apply`](SamplerChain::apply) changes nothing.
+    /// Returns whether no sampler is on, so that [`apply`](SamplerChain::apply) changes nothing.
     pub fn is_plain(&self) -> bool {
         self.samplers.is_empty() && self.own.is_empty() && self.contrast.is_none()
     }
 
-    /// Whether the chain takes the largest candidate and draws no random numbers.
+    /// Returns whether the chain takes the largest candidate and draws no random numbers.
     pub fn is_greedy(&self) -> bool {
         match &self.guided {
             Some(guided) => guided.is_greedy(),
@@ -406,7 +405,7 @@ impl SamplerChain {
         }
     }
 
-    /// The next random number of the sequence, uniform in `[0, 1)`; none where the chain is greedy.
+    /// Returns the next random number of the sequence, uniform in `[0, 1)`; `None` if the chain is greedy.
     pub(crate) fn uniform(&mut self) -> Option<f64> {
         let is_greedy = self.is_greedy();
         match &mut self.choice {
@@ -415,14 +414,14 @@ impl SamplerChain {
         }
     }
 
-    /// Tells every sampler of a token that became part of the output.
+    /// Notifies every sampler of a token that became part of the output.
     pub fn accept(&mut self, accepted: Accepted) {
         for sampler in self.own.iter_mut().chain(&mut self.samplers) {
             sampler.accept(accepted);
         }
     }
 
-    /// Starts on a new sequence. The random numbers go on where they were.
+    /// Starts a new sequence. The random numbers continue.
     pub fn reset(&mut self, start: SequenceStart<'_>) {
         for sampler in self.own.iter_mut().chain(&mut self.samplers) {
             sampler.reset(start);
@@ -455,12 +454,12 @@ impl std::fmt::Debug for SamplerChain {
     }
 }
 
-/// How many samplers at the beginning are bans and biases.
+/// Counts the leading samplers that are bans and biases.
 fn count_bans(kinds: &[SamplerKind]) -> usize {
     kinds.iter().take_while(|kind| kind.is_ban()).count()
 }
 
-/// Finds out whether top-k comes before anything that looks at more than some tokens.
+/// Returns whether top-k comes before every sampler that looks at more than a few tokens.
 fn leading_top_k(kinds: &[SamplerKind], params: &SamplingParams) -> Option<LeadingTopK> {
     let at = kinds.iter().position(|&kind| kind == SamplerKind::TopK)?;
     if params.top_k_ties {
@@ -468,8 +467,7 @@ fn leading_top_k(kinds: &[SamplerKind], params: &SamplingParams) -> Option<Leadi
     }
     let few_touched = at > 0 && kinds[0] != SamplerKind::Temperature;
     if few_touched && params.temperature < SMALL_TEMPERATURE {
-        // Which logits become equal when they are divided then depends on the largest, which may be one that is
-        // touched.
+        // Which logits become equal by division then depends on the largest one, which a sampler may change.
         return None;
     }
     let (before, temperature) = match kinds[..at].split_last() {

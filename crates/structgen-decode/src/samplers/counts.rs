@@ -1,4 +1,4 @@
-//! How often which token came lately: the memory of the penalties.
+//! Counts recent tokens, for the penalties.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use structgen_vocab::TokenId;
 
 use super::SequenceStart;
 
-/// Distinct tokens that are counted without another allocation.
+/// Capacity that is always reserved, in distinct tokens.
 const ROOM: usize = 1024;
 
-/// Which tokens count as seen.
+/// Which tokens the penalties count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -23,13 +23,13 @@ pub enum PenaltyScope {
     Output,
 }
 
-/// Tokens of a scope with their counts, all of them or the last few.
+/// Counts of the tokens in a scope, all of them or the last few.
 #[derive(Debug, Clone)]
 pub(super) struct TokenCounts {
     scope: PenaltyScope,
-    /// How many of the last tokens count; zero is all of them.
+    /// The number of last tokens to count; 0 means all.
     window: usize,
-    /// The tokens of the window, oldest first. Empty without a window.
+    /// The tokens in the window, oldest first. Empty if all count.
     recent: VecDeque<TokenId>,
     /// Sorted by id.
     counts: Vec<(TokenId, u32)>,
@@ -63,7 +63,7 @@ impl TokenCounts {
         self.start_counting(tokens);
     }
 
-    /// Takes a token of the output.
+    /// Counts a token of the output.
     pub(super) fn accept(&mut self, token: TokenId) {
         if self.scope == PenaltyScope::Prompt {
             return;
@@ -82,7 +82,7 @@ impl TokenCounts {
         }
     }
 
-    /// The tokens that count, lowest id first, and how often each came.
+    /// Returns the counted tokens with their counts, sorted by id.
     pub(super) fn counts(&self) -> &[(TokenId, u32)] {
         &self.counts
     }

@@ -1,10 +1,10 @@
 use super::Accepted;
 use crate::samplers::{Candidates, SequenceRng};
 
-/// The end of the chain.
+/// The choice at the end of the chain.
 #[derive(Debug, Clone)]
 pub(super) enum Choice {
-    /// The largest logit, ties going to the lowest id.
+    /// The largest logit; among equals, the lowest id.
     Largest,
     /// A draw from the softmax.
     Draw(Box<SequenceRng>),

@@ -8,22 +8,22 @@ use crate::{
     samplers::{Accepted, Candidates, Sampler},
 };
 
-/// Largest exponent times `ln(base)`: beyond it the penalty would not be an `f32`.
+/// The largest exponent times `ln(base)`: beyond it the penalty exceeds the range of `f32`.
 const LARGEST: f64 = 88.722_839_1;
 
-/// How the sampler DRY punishes repetition. The default is llama.cpp's, without breakers.
+/// How the DRY sampler penalises repetition. The defaults are llama.cpp's, without breakers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DryParams {
     /// The penalty of a repetition of `allowed_length` tokens, in logit units; zero is off.
     pub multiplier: f32,
-    /// What each further token multiplies the penalty by; one or more.
+    /// The factor by which each further token multiplies the penalty; at least one.
     pub base: f32,
-    /// Repetitions of fewer tokens are free.
+    /// Repetitions of fewer tokens are not penalised.
     pub allowed_length: usize,
-    /// How many of the last tokens are searched; zero is all of them.
+    /// The number of last tokens to search; 0 means all.
     pub range: usize,
-    /// Sequences of tokens that no repetition goes beyond, such as the ends of lines.
+    /// Token sequences that no repetition extends across, such as line breaks.
     pub breakers: Vec<Vec<u32>>,
 }
 
@@ -39,12 +39,12 @@ impl Default for DryParams {
     }
 }
 
-/// Takes `m * base^(len - allowed)` from the logits of tokens that would go on with a repetition of `len` tokens.
+/// Subtracts `m * base^(len - allowed)` from the logits of tokens that would continue a repetition of `len` tokens.
 ///
-/// "Don't repeat yourself", by p-e-w (text-generation-webui #5677), with the details of llama.cpp: `len` is the longest
-/// suffix of prompt and output that has come before, followed by the token; repetitions shorter than `allowed` are
-/// free; no suffix reaches beyond the last breaker; a breaker of one token is never punished; the exponent is capped
-/// where `f32` ends. A step is linear in the range (Z-algorithm, Gusfield 1997).
+/// "Don't repeat yourself", by p-e-w (text-generation-webui #5677), with the details of llama.cpp: `len` is the length
+/// of the longest suffix of prompt and output that has occurred before, followed by the token. Repetitions shorter than
+/// `allowed` are free. No suffix extends beyond the last breaker, and a breaker of one token is never penalised. The
+/// exponent is capped at the range of `f32`. A step is linear in the range (Z-algorithm, Gusfield 1997).
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, Dry, DryParams, Sampler};
@@ -69,15 +69,15 @@ pub struct Dry {
     /// Breakers of one token, sorted.
     single: Vec<TokenId>,
     history: History,
-    /// For each place, counted from the end, how many tokens before it are the last ones again.
+    /// For each position, counted from the end, how many tokens before it equal the last ones.
     repeats: Vec<usize>,
-    /// What goes on with a repetition, and its length; none where it was not searched for yet.
+    /// The tokens that would continue a repetition, with its length; `None` if not computed yet.
     found: Vec<(TokenId, usize)>,
     searched: bool,
 }
 
 impl Dry {
-    /// A sampler with parameters that [`SamplingParams::validate`](crate::SamplingParams::validate) accepts.
+    /// Creates a sampler with parameters that [`SamplingParams::validate`](crate::SamplingParams::validate) accepts.
     pub fn new(params: &DryParams) -> Self {
         let breakers = params.breakers.iter().filter(|tokens| !tokens.is_empty());
         let breakers: Vec<Vec<TokenId>> = breakers
@@ -107,7 +107,7 @@ impl Dry {
         }
     }
 
-    /// The last tokens, as many as are searched.
+    /// Returns the last tokens, as many as are searched.
     fn recent(&self) -> &[TokenId] {
         let tokens = self.history.tokens();
         match self.range {
@@ -116,7 +116,7 @@ impl Dry {
         }
     }
 
-    /// Finds the tokens that would go on with a repetition, each with the longest one.
+    /// Finds the tokens that would continue a repetition, each with the longest one.
     fn search(&mut self) {
         if std::mem::replace(&mut self.searched, true) {
             return;
@@ -144,7 +144,7 @@ impl Dry {
         self.found = found;
     }
 
-    /// How many tokens came after the last breaker.
+    /// Returns the number of tokens after the last breaker.
     fn since_breaker(&self, tokens: &[TokenId]) -> usize {
         for start in (0..tokens.len()).rev() {
             let here = self
@@ -191,14 +191,14 @@ impl Sampler for Dry {
     }
 }
 
-/// For each `k`, how many tokens up to the one `k` places before the last are the last ones again: Z-algorithm, from
-/// the end.
+/// Computes for each `k` how many tokens, ending `k` positions before the last, equal the last ones: the Z-algorithm,
+/// from the end.
 fn suffixes(tokens: &[TokenId], z: &mut Vec<usize>) {
     let n = tokens.len();
     let at = |i: usize| tokens[n - 1 - i];
     z.clear();
     z.resize(n, 0);
-    // The match that reaches farthest is at `left` and ends before `right`.
+    // The match that extends farthest starts at `left` and ends before `right`.
     let (mut left, mut right) = (0, 0);
     for k in 1..n {
         let mut len = if k < right {
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_longest_repetition_counts() {
-        // "1 2 3" comes again with 4 after it, "2 3" with 5, "3" with nothing new.
+        // "1 2 3" occurs before followed by 4, "2 3" by 5, and "3" by nothing new.
         let seen = [1, 2, 3, 4, 0, 2, 3, 5, 1, 2, 3];
         assert_eq!(penalties(&params(), &seen), [0.0, 0.0, 0.0, 0.0, 2.0, 1.0]);
     }

@@ -9,9 +9,9 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DynamicTemperatureParams {
-    /// How far the temperature may go from `temperature`, to either side; it does not go below zero.
+    /// The maximum distance of the temperature from `temperature`, to either side; it is never below zero.
     pub range: f32,
-    /// Above one it stays low until the entropy is high, below one the other way round.
+    /// Above 1, the temperature stays low until the entropy is high; below 1, it rises early.
     pub exponent: f32,
 }
 
@@ -24,17 +24,17 @@ impl Default for DynamicTemperatureParams {
     }
 }
 
-/// Divides the logits by a temperature between two bounds: low where the model is sure, high where it is not.
+/// Divides the logits by a temperature between two bounds: low if the model is certain, high if it is not.
 ///
 /// `T = min + (max - min) * (H / ln n)^e`, with the entropy `H` of `n` candidates. Entropy-based dynamic temperature of
-/// llama.cpp and koboldcpp (kalomaze 2023). One candidate stays as it is; where `T` is zero only the largest stays.
+/// llama.cpp and koboldcpp (kalomaze 2023). A single candidate is unchanged; if `T` is zero, only the largest is kept.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, DynamicTemperature, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut candidates = Candidates::from_pairs([(TokenId(0), 1.0), (TokenId(1), 1.0)]);
-/// // All are alike: the entropy is the largest there is.
+/// // All are equal: the entropy is as large as possible.
 /// DynamicTemperature::new(0.5, 2.0, 1.0).apply(&mut candidates);
 /// assert!((candidates.logits()[0] - 0.5).abs() < 1e-6);
 /// ```
@@ -46,12 +46,13 @@ pub struct DynamicTemperature {
 }
 
 impl DynamicTemperature {
-    /// Temperatures from `min` to `max`, neither below zero, by the entropy to the power of `exponent`.
+    /// Creates a sampler with temperatures from `min` to `max`, neither below zero, by the entropy to the power of
+    /// `exponent`.
     pub fn new(min: f32, max: f32, exponent: f32) -> Self {
         Self { min, max, exponent }
     }
 
-    /// The temperature for an entropy of `share` of the largest possible one.
+    /// Returns the temperature for an entropy that is `share` of the largest possible one.
     fn at(self, share: f64) -> f32 {
         let (min, max) = (f64::from(self.min), f64::from(self.max));
         let exponent = f64::from(self.exponent);

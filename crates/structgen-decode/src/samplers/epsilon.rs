@@ -6,8 +6,8 @@ use crate::{
 
 /// Keeps the candidates whose probability is at least `epsilon`.
 ///
-/// Epsilon sampling, Hewitt, Manning and Liang 2022. Zero is off; the largest and `min_keep` candidates stay in any
-/// case.
+/// Epsilon sampling, Hewitt, Manning and Liang 2022. Zero is off; the largest and `min_keep` candidates are always
+/// kept.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Epsilon, Sampler};
@@ -25,7 +25,7 @@ pub struct Epsilon {
 }
 
 impl Epsilon {
-    /// Keeps probabilities from `epsilon` on, and never fewer than `min_keep` candidates, itself never less than one.
+    /// Keeps probabilities of at least `epsilon`, and at least `min_keep` candidates, which is at least one.
     pub fn new(epsilon: f32, min_keep: usize) -> Self {
         Self {
             epsilon,

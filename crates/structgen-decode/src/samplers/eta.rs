@@ -6,8 +6,8 @@ use crate::{
 
 /// Keeps the candidates whose probability is at least `min(epsilon, sqrt(epsilon) * exp(-H))`, with the entropy `H`.
 ///
-/// Eta sampling, Hewitt, Manning and Liang 2022: epsilon sampling that lets more through where the model is not sure.
-/// Zero is off; the largest and `min_keep` candidates stay in any case.
+/// Eta sampling, Hewitt, Manning and Liang 2022: epsilon sampling that keeps more if the model is uncertain. Zero is
+/// off; the largest and `min_keep` candidates are always kept.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Eta, Sampler};
@@ -25,8 +25,8 @@ pub struct Eta {
 }
 
 impl Eta {
-    /// Cuts at `epsilon` or below, by the entropy, and never keeps fewer than `min_keep` candidates, itself never less
-    /// than one.
+    /// Cuts at `epsilon` or below, depending on the entropy, and keeps at least `min_keep` candidates, which is at
+    /// least one.
     pub fn new(epsilon: f32, min_keep: usize) -> Self {
         Self {
             epsilon,
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_entropy_lowers_the_cut() {
-        // H = ln 10, exp(-H) = 0.1, sqrt(0.25) * 0.1 = 0.05: all ten stay, where epsilon alone would leave one.
+        // H = ln 10, exp(-H) = 0.1, sqrt(0.25) * 0.1 = 0.05: all ten are kept, where epsilon alone would keep one.
         assert_eq!(kept(0.25, 1, &[0.1; 10]).len(), 10);
         // H = 0.38: min(0.1, 0.316 * 0.68) = 0.1.
         assert_eq!(kept(0.1, 1, &[0.9, 0.09, 0.01]), [0]);

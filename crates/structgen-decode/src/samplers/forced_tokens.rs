@@ -5,10 +5,10 @@ use structgen_vocab::TokenId;
 use super::SequenceStart;
 use crate::samplers::{Accepted, Candidates, Sampler};
 
-/// Leaves one token alone at places of the output, counted from zero.
+/// Forces the tokens at given positions of the output, counted from zero.
 ///
-/// As the processors for forced first and last tokens in transformers, at any place. Where the constraint does not
-/// allow the token the wish is lifted for the step, and counted ([`Candidates::lifted_bans`]).
+/// Like the processors for forced first and last tokens in transformers, but at any position. If the constraint does
+/// not allow the token, it is not forced, and this counts as a lifted ban ([`Candidates::lifted_bans`]).
 ///
 /// ```
 /// use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! All tokens so far: the memory of samplers that look for repetitions.
+//! All tokens so far, for samplers that look for repetitions.
 
 use structgen_vocab::TokenId;
 
 use super::SequenceStart;
 
-/// Tokens that are remembered without another allocation.
+/// Capacity that is always reserved, in tokens.
 const ROOM: usize = 4096;
 
 /// Prompt and output, oldest first.
@@ -31,7 +31,7 @@ impl History {
     }
 }
 
-/// Sorts ids and leaves each once, as bans are.
+/// Sorts and deduplicates ids, as bans require.
 pub(super) fn sort_ids(ids: &mut Vec<TokenId>) {
     if !ids.is_sorted() {
         ids.sort_unstable();

@@ -7,21 +7,21 @@ use crate::{
     samplers::{Accepted, Candidates, Sampler},
 };
 
-/// From where on, and how fast, ending becomes more likely.
+/// When the end becomes more likely, and how fast.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LengthDecayParams {
-    /// How many tokens of output change nothing.
+    /// The number of output tokens after which the decay starts.
     pub start: usize,
-    /// What each further token multiplies by; above one it shortens, below one it lengthens.
+    /// The factor per further token; above 1 it shortens outputs, below 1 it lengthens them.
     pub factor: f32,
 }
 
 /// Adds `|l| * (f^(t - start) - 1)` to the logit `l` of every end-of-sequence token after `t > start` tokens of output.
 ///
 /// The exponential decay length penalty of transformers. With `f > 1` the end becomes ever more likely, and with `f <
-/// 1` less so. A power that `f32` cannot hold is taken as the largest that it can. Only tokens that the constraint
-/// allows are there to be changed.
+/// 1` less so. A power beyond the range of `f32` is clamped to its largest number. Only tokens that the constraint
+/// allows are changed.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, LengthDecay, Sampler, SequenceStart};

@@ -4,10 +4,9 @@ use structgen_vocab::TokenId;
 
 use crate::samplers::{Candidates, Sampler};
 
-/// Adds a fixed number to the logits of chosen tokens.
+/// Adds fixed numbers to the logits of given tokens.
 ///
-/// `-inf` suppresses a token, unless that would leave nothing: then the ban is lifted, and counted
-/// ([`Candidates::lifted_bans`]).
+/// `-inf` bans a token. If that would leave nothing, the ban is lifted, and counted ([`Candidates::lifted_bans`]).
 ///
 /// ```
 /// use std::collections::BTreeMap;

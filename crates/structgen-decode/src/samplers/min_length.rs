@@ -4,10 +4,10 @@ use super::SequenceStart;
 use super::history::sort_ids;
 use crate::samplers::{Accepted, Candidates, Sampler};
 
-/// Takes the end-of-sequence tokens away until prompt and output, or the output alone, have a minimum of tokens.
+/// Removes the end-of-sequence tokens until prompt and output, or the output alone, have a minimum number of tokens.
 ///
-/// The processors `MinLength` and `MinNewTokensLength` of transformers. Where the constraint leaves nothing but the
-/// end, the ban is lifted for the step, and counted ([`Candidates::lifted_bans`]).
+/// The processors `MinLength` and `MinNewTokensLength` of transformers. If the constraint allows only the end, the ban
+/// is lifted for the step, and counted ([`Candidates::lifted_bans`]).
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, MinLength, Sampler, SequenceStart};
@@ -29,7 +29,7 @@ pub struct MinLength {
 }
 
 impl MinLength {
-    /// At least `min_length` tokens of prompt and output together, and `min_new_tokens` of output.
+    /// Requires `min_length` tokens of prompt and output together, and `min_new_tokens` of output.
     pub fn new(min_length: usize, min_new_tokens: usize) -> Self {
         Self {
             min_length,

@@ -6,7 +6,7 @@ use crate::{
 
 /// Keeps the candidates whose probability is at least `m` times the largest.
 ///
-/// Nguyen et al. 2024. Zero is off; `min_keep` candidates stay in any case.
+/// Nguyen et al. 2024. Zero is off; `min_keep` candidates are always kept.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, MinP, Sampler};
@@ -24,7 +24,7 @@ pub struct MinP {
 }
 
 impl MinP {
-    /// Keeps everything from `m` times the largest probability on, and never fewer than `min_keep` candidates.
+    /// Keeps probabilities of at least `m` times the largest, and at least `min_keep` candidates.
     pub fn new(m: f32, min_keep: usize) -> Self {
         Self {
             m,
@@ -38,7 +38,7 @@ impl Sampler for MinP {
         if self.m <= 0.0 || candidates.len() <= self.min_keep {
             return;
         }
-        // p >= m * pmax, in logits: the sum of all weights does not matter.
+        // p >= m * pmax, in logits: the sum of the weights cancels out.
         let max = numeric::max(candidates.logits());
         candidates.keep_from(logit_of(self.m.into(), max, 1.0), self.min_keep);
     }

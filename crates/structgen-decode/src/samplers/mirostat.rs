@@ -7,16 +7,16 @@ use crate::{
     samplers::{Accepted, Candidates, Sampler},
 };
 
-/// How many of the largest candidates Zipf's exponent is estimated from.
+/// The number of largest candidates from which Zipf's exponent is estimated.
 const HEAD: usize = 100;
 
-/// Which surprise is aimed at, and how fast. The defaults are llama.cpp's, of the second version.
+/// The target surprise, and how fast to approach it. The defaults are llama.cpp's for version 2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MirostatParams {
     /// 1 or 2.
     pub version: u8,
-    /// The surprise of a token that is aimed at, in bits.
+    /// The target surprise per token, in bits.
     pub tau: f32,
     /// The share of the error that the next step corrects.
     pub eta: f32,
@@ -32,7 +32,7 @@ impl Default for MirostatParams {
     }
 }
 
-/// The bound on surprise, and how it follows what is drawn: `mu = 2 tau`, then `mu -= eta * (S - tau)`.
+/// The bound on surprise, which follows the draws: `mu = 2 tau`, then `mu -= eta * (S - tau)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Surprise {
     tau: f64,
@@ -63,18 +63,18 @@ impl Surprise {
     }
 }
 
-/// Keeps the number of largest candidates with which a draw is as surprising as wanted, by an estimate of Zipf's law.
+/// Keeps as many of the largest candidates as make a draw as surprising as desired, by an estimate of Zipf's law.
 ///
-/// Mirostat, Basu et al. 2021. `s` is estimated from the hundred largest candidates;
-/// `k = ((e * 2^mu) / (1 - N^-e))^(1/s)` with `e = s - 1` and the number `N` of candidates, from one to `N`. It is the
-/// last of a chain: the draw after it is mirostat's own, and corrects `mu` when it is accepted. Forced tokens do not.
+/// Mirostat, Basu et al. 2021. `s` is estimated from the hundred largest candidates; `k = ((e * 2^mu) / (1 -
+/// N^-e))^(1/s)` with `e = s - 1` and the number `N` of candidates, from one to `N`. The sampler must be the last of a
+/// chain: it determines the draw, which corrects `mu` when it is accepted. Forced tokens do not.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, Mirostat, Sampler};
 /// use structgen_vocab::TokenId;
 ///
 /// let mut mirostat = Mirostat::new(3.0, 0.1);
-/// // Twenty tokens after Zipf's law.
+/// // Twenty tokens that follow Zipf's law.
 /// let logits = (1..=20).map(|rank| -(rank as f32).ln());
 /// let mut candidates = Candidates::from_pairs((0..20).map(TokenId).zip(logits));
 /// mirostat.apply(&mut candidates);
@@ -87,7 +87,7 @@ impl Surprise {
 pub struct Mirostat(Surprise);
 
 impl Mirostat {
-    /// Aims at a surprise of `tau` bits, correcting the share `eta` of the error.
+    /// Sets a target surprise of `tau` bits; each step corrects the share `eta` of the error.
     pub fn new(tau: f32, eta: f32) -> Self {
         Self(Surprise::new(tau, eta))
     }
@@ -124,18 +124,18 @@ impl Sampler for Mirostat {
     }
 }
 
-/// How many candidates to keep of `n`, for Zipf's exponent `s`.
+/// Returns the number of candidates to keep of `n`, for Zipf's exponent `s`.
 fn kept(s: f64, mu: f64, n: f64) -> usize {
     let power = mu * std::f64::consts::LN_2;
     let epsilon = s - 1.0;
-    // (e 2^mu) / (1 - n^-e) has the limit 2^mu / ln n at e = 0, and is positive to either side.
+    // (e 2^mu) / (1 - n^-e) has the limit 2^mu / ln n at e = 0, and is positive on both sides.
     let ratio = if epsilon.abs() < 1e-9 {
         1.0 / numeric::ln(n)
     } else {
         epsilon / (1.0 - numeric::exp_f64(-epsilon * numeric::ln(n)))
     };
     let log = (power + numeric::ln(ratio)) / s;
-    // NaN, of infinite logits, keeps one.
+    // NaN, from infinite logits, keeps one.
     let k = if log < numeric::ln(n) {
         numeric::exp_f64(log)
     } else if log.is_nan() {
@@ -148,9 +148,9 @@ fn kept(s: f64, mu: f64, n: f64) -> usize {
 
 /// Drops the candidates that are more surprising than `mu`.
 ///
-/// Mirostat 2, Basu et al. 2021 as llama.cpp has it: what has `-log2 p > mu` goes, the largest stays in any case. It is
-/// the last of a chain: the draw after it is mirostat's own, and corrects `mu` when it is accepted. Forced tokens do
-/// not.
+/// Mirostat 2, Basu et al. 2021 as in llama.cpp: drops candidates with `-log2 p > mu`, but always keeps the largest.
+/// The sampler must be the last of a chain: it determines the draw, which corrects `mu` when it is accepted. Forced
+/// tokens do not.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, Mirostat2, Sampler};
@@ -158,7 +158,7 @@ fn kept(s: f64, mu: f64, n: f64) -> usize {
 ///
 /// let logits = [0.5f32, 0.25, 0.125, 0.125].map(f32::ln);
 /// let mut candidates = Candidates::from_pairs((0..4).map(TokenId).zip(logits));
-/// // mu begins at twice tau.
+/// // mu starts at twice tau.
 /// Mirostat2::new(1.1, 0.1).apply(&mut candidates);
 /// assert_eq!(candidates.ids(), [TokenId(0), TokenId(1)]);
 /// ```
@@ -166,7 +166,7 @@ fn kept(s: f64, mu: f64, n: f64) -> usize {
 pub struct Mirostat2(Surprise);
 
 impl Mirostat2 {
-    /// Aims at a surprise of `tau` bits, correcting the share `eta` of the error.
+    /// Sets a target surprise of `tau` bits; each step corrects the share `eta` of the error.
     pub fn new(tau: f32, eta: f32) -> Self {
         Self(Surprise::new(tau, eta))
     }
@@ -178,7 +178,7 @@ impl Sampler for Mirostat2 {
             return;
         }
         let total = candidates.weigh();
-        // The logit of p = 1, less mu in nats.
+        // The logit of p = 1, minus mu in nats.
         let certain = logit_of(1.0, numeric::max(candidates.logits()), total);
         candidates.keep_from(certain - self.0.mu * std::f64::consts::LN_2, 1);
     }

@@ -1,7 +1,7 @@
-//! Samplers: what happens to the logits of the allowed tokens between the model and the draw.
+//! Samplers change the logits of allowed tokens between the model and the draw.
 //!
-//! A sampler sees a list of [`Candidates`], which holds allowed tokens with logits above `-inf` and nothing else, so no
-//! arithmetic meets an infinity that stands for "forbidden". One file each; [`SamplerChain`] runs them in order.
+//! A sampler works on a list of [`Candidates`], which are allowed tokens with logits above `-inf`, so no arithmetic
+//! meets an infinity that stands for "forbidden". Each sampler has its own file; [`SamplerChain`] runs them in order.
 
 mod adaptive_p;
 mod bad_words;
@@ -77,11 +77,11 @@ pub use xtc::{Xtc, XtcParams};
 
 use structgen_vocab::TokenId;
 
-/// One stage of the chain: reads and changes the candidates' logits, or removes candidates.
+/// A stage of the chain, which changes the candidates' logits or removes candidates.
 ///
-/// Samplers that choose the token themselves in other libraries (mirostat, adaptive-p) shape the candidates here, leave
-/// the draw to the chain, and learn of it in [`accept`](Sampler::accept): with its probability. A draw that is not
-/// accepted leaves no trace.
+/// Samplers that choose the token themselves in other libraries (mirostat, adaptive-p) only change the candidates here.
+/// They leave the draw to the chain, and learn of it with its probability in [`accept`](Sampler::accept). A draw that
+/// is not accepted has no effect.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, TopK};
@@ -92,60 +92,60 @@ use structgen_vocab::TokenId;
 /// assert_eq!(candidates.ids(), [TokenId(4), TokenId(9)]);
 /// ```
 pub trait Sampler: Send {
-    /// Changes logits or removes candidates; keeps the order by id, and never removes the last candidate.
+    /// Changes logits or removes candidates. It must keep the order by id, and never remove the last candidate.
     ///
-    /// It may be called more than once in a step, when a drawn token turns out not to fit the budget: what must happen
-    /// once a step belongs into [`accept`](Sampler::accept).
+    /// It may be called more than once per step, if a drawn token does not fit the budget. Whatever must happen once
+    /// per step belongs in [`accept`](Sampler::accept).
     fn apply(&mut self, candidates: &mut Candidates);
 
-    /// Tells of a token that became part of the output.
+    /// Notifies the sampler of a token that became part of the output.
     fn accept(&mut self, accepted: Accepted) {
         let _ = accepted;
     }
 
-    /// Forgets everything and starts on a new sequence.
+    /// Resets the state for a new sequence.
     fn reset(&mut self, start: SequenceStart<'_>) {
         let _ = start;
     }
 
-    /// Adds to `tokens` all those that the next [`apply`](Sampler::apply) may change or remove, in any order; false
-    /// where that depends on other candidates.
+    /// Appends to `tokens` all tokens that the next [`apply`](Sampler::apply) may change or remove, in any order;
+    /// returns false if that depends on other candidates.
     ///
-    /// A chain that begins with such samplers, and goes on with top-k, leaves out what top-k would remove before
-    /// anything is copied. The default returns none, which is always right.
+    /// A chain that starts with such samplers and continues with top-k omits what top-k would remove before anything is
+    /// copied. The default returns false, which is always correct.
     fn touched(&mut self, tokens: &mut Vec<TokenId>) -> bool {
         let _ = tokens;
         false
     }
 
-    /// An independent copy with the same state, for a fork of the sequence.
+    /// Returns an independent copy with the same state, for a fork of the sequence.
     fn clone_box(&self) -> Box<dyn Sampler>;
 }
 
-/// What a sequence begins with.
+/// The start of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceStart<'a> {
-    /// The tokens before the first that is chosen.
+    /// The tokens before the first choice.
     pub prompt: &'a [TokenId],
-    /// How many of them, at the end, are the beginning of the output.
+    /// The number of these, at the end, that are the start of the output.
     pub prefilled: usize,
     /// The ids that end the output.
     pub eos: &'a [TokenId],
 }
 
-/// A token that became part of the output, as samplers with a memory learn of it.
+/// A token that became part of the output, as reported to samplers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Accepted {
     /// The token.
     pub token: TokenId,
-    /// Its probability in the distribution that it was drawn from, after every sampler; none where it was forced or
+    /// Its probability in the distribution that it was drawn from, after all samplers; `None` if it was forced or
     /// chosen as the largest.
     pub probability: Option<f32>,
 }
 
 impl Accepted {
-    /// A token that was forced by the constraint, or chosen without a draw.
+    /// Creates a token that was forced by the constraint, or chosen without a draw.
     pub fn certain(token: TokenId) -> Self {
         Self {
             token,
@@ -153,7 +153,7 @@ impl Accepted {
         }
     }
 
-    /// A token that was drawn with the probability given.
+    /// Creates a token that was drawn with the given probability.
     pub fn drawn(token: TokenId, probability: f32) -> Self {
         Self {
             token,

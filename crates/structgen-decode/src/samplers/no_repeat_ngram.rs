@@ -4,11 +4,11 @@ use super::SequenceStart;
 use super::history::{History, sort_ids};
 use crate::samplers::{Accepted, Candidates, Sampler};
 
-/// Takes away every token that would complete a sequence of `n` tokens that has come before.
+/// Removes every token that would complete a sequence of `n` tokens that has occurred before.
 ///
-/// The processor `NoRepeatNGram` of transformers, after fairseq. Prompt and output count alike. One bans every token
-/// that was ever seen; zero is off. Where nothing would be left the ban is lifted for the step, and counted
-/// ([`Candidates::lifted_bans`]). A step looks at each token so far once.
+/// The processor `NoRepeatNGram` of transformers, after fairseq. Prompt and output both count. An `n` of 1 bans every
+/// token seen so far; 0 is off. If nothing would be left, the ban is lifted for the step, and counted
+/// ([`Candidates::lifted_bans`]). A step is linear in the number of tokens so far.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, NoRepeatNGram, Sampler};
@@ -26,13 +26,13 @@ use crate::samplers::{Accepted, Candidates, Sampler};
 pub struct NoRepeatNGram {
     n: usize,
     history: History,
-    /// What would repeat a sequence; nothing where it was not searched for yet.
+    /// The tokens that would repeat a sequence; `None` if not computed yet.
     banned: Vec<TokenId>,
     searched: bool,
 }
 
 impl NoRepeatNGram {
-    /// No sequence of `n` tokens twice.
+    /// Bans repetitions of `n` tokens.
     pub fn new(n: usize) -> Self {
         Self {
             n,

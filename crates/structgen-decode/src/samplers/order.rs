@@ -94,13 +94,13 @@ impl SamplerKind {
         S::AdaptiveP,
     ];
 
-    /// Whether the sampler takes away or favours fixed tokens, whatever the others are.
+    /// Returns whether the sampler bans or favours fixed tokens, whatever the others are.
     pub(super) fn is_ban(self) -> bool {
         let bans = [S::ForcedTokens, S::Suppress, S::LogitBias, S::MinLength];
         bans.contains(&self) || self == S::BadWords
     }
 
-    /// The sampler's name, as files and command lines have it.
+    /// Returns the sampler's name, as used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             S::ForcedTokens => "forced-tokens",
@@ -130,7 +130,7 @@ impl SamplerKind {
         }
     }
 
-    /// Whether the draw after it is its own, so that no other sampler may come after.
+    /// Returns whether the sampler determines the draw, so that no other may come after it.
     pub(super) fn is_last(self) -> bool {
         matches!(self, S::Mirostat | S::AdaptiveP)
     }
@@ -145,7 +145,7 @@ impl std::str::FromStr for SamplerKind {
     }
 }
 
-/// An order of samplers by name. It is about the order alone: no parameter changes.
+/// A named order of samplers. It sets the order only, and no parameters.
 ///
 /// ```
 /// use structgen_decode::{SamplingParams, samplers::{OrderPreset, SamplerKind}};
@@ -164,16 +164,16 @@ pub enum OrderPreset {
     /// llama.cpp's default: truncation by the model's own distribution, the temperature last.
     #[serde(rename = "llama.cpp")]
     LlamaCpp,
-    /// That of transformers' `generate`: the temperature first, then truncation, the watermark last.
+    /// The order of transformers' `generate`: the temperature first, then truncation, the watermark last.
     #[serde(rename = "hf")]
     HuggingFace,
 }
 
 impl OrderPreset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 3] = [Self::Structgen, Self::LlamaCpp, Self::HuggingFace];
 
-    /// Its name, as files and command lines have it.
+    /// Returns its name, as used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Structgen => "structgen",
@@ -182,12 +182,13 @@ impl OrderPreset {
         }
     }
 
-    /// All samplers in this order. Those that the library does not have are where they would do the same.
+    /// Returns all samplers in this order. Samplers that the other library lacks are placed where they have the same
+    /// effect.
     pub fn order(self) -> Vec<SamplerKind> {
         match self {
             Self::Structgen => SamplerKind::DEFAULT_ORDER.to_vec(),
             Self::LlamaCpp => {
-                // The same, with the temperature after all that truncates.
+                // The default order, with the temperature after all truncation.
                 let mut order = SamplerKind::DEFAULT_ORDER.to_vec();
                 order.retain(|&kind| kind != S::Temperature);
                 let last = order.iter().position(|&kind| kind == S::Xtc);
@@ -238,7 +239,7 @@ impl std::str::FromStr for OrderPreset {
 #[error("{0:?} is no sampler, and none of the orders structgen, llama.cpp and hf")]
 pub struct UnknownOrder(pub String);
 
-/// Reads an order as its name, or as a list of samplers.
+/// Deserialises an order from its name, or from a list of samplers.
 pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<SamplerKind>, D::Error> {
@@ -302,7 +303,7 @@ mod tests {
         );
     }
 
-    /// Kills the mutation "wrong order": each preset where its library differs from the others.
+    /// Each preset differs where its library differs from the others.
     #[test]
     fn the_orders_differ_where_the_libraries_do() {
         let before = |preset: OrderPreset, a, b| {

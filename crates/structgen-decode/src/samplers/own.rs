@@ -3,10 +3,10 @@ use std::sync::Arc;
 
 use super::Sampler;
 
-/// Samplers of a caller's own: they run before all others, on the logits as the model gives them, in their order.
+/// The caller's own samplers, which run in order before all others, on the model's original logits.
 ///
-/// Each sequence gets a [copy](Sampler::clone_box) of its own. Two lists are equal where they hold the same samplers, not
-/// samplers that do the same.
+/// Each sequence gets its own [copy](Sampler::clone_box). Two lists are equal if they contain the same sampler objects,
+/// rather than samplers with the same effect.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -44,25 +44,25 @@ use super::Sampler;
 pub struct OwnSamplers(Vec<Arc<dyn Sampler + Sync>>);
 
 impl OwnSamplers {
-    /// One sampler.
+    /// Creates a list of one sampler.
     pub fn new(sampler: impl Sampler + Sync + 'static) -> Self {
         Self(vec![Arc::new(sampler)])
     }
 
-    /// The list with one more sampler at its end.
+    /// Appends a sampler.
     #[must_use]
     pub fn with(mut self, sampler: impl Sampler + Sync + 'static) -> Self {
         self.0.push(Arc::new(sampler));
         self
     }
 
-    /// Whether there is none.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Copies for a sequence.
+    /// Returns copies for a sequence.
     pub(super) fn copies(&self) -> Vec<Box<dyn Sampler>> {
         self.0.iter().map(|sampler| sampler.clone_box()).collect()
     }

@@ -7,13 +7,13 @@ use super::{
     PenaltyScope, RepetitionGuardParams, SamplerKind, WatermarkParams, XtcParams, order,
 };
 
-/// How tokens are chosen among the allowed ones.
+/// How a token is chosen from the allowed ones.
 ///
-/// The default is greedy: the largest logit, ties going to the lowest id. Every other field is off by default. Each
-/// sampler's own documentation has its formula and its source; [`TaskPreset`](crate::samplers::TaskPreset) sets several fields
-/// together. In JSON, `order` may be the name of an [`OrderPreset`](crate::samplers::OrderPreset).
+/// The default is greedy: the largest logit, and the lowest id among equals. Every other field is off by default. The
+/// documentation of each sampler has its formula and source; [`TaskPreset`](crate::samplers::TaskPreset) sets several
+/// fields together. In JSON, `order` may be the name of an [`OrderPreset`](crate::samplers::OrderPreset).
 ///
-/// At temperature zero bans, biases and penalties count, and everything else is off.
+/// At temperature 0, bans, biases and penalties apply, and everything else is off.
 ///
 /// ```
 /// use structgen_decode::SamplingParams;
@@ -29,80 +29,81 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SamplingParams {
-    /// Divides the logits. Zero chooses the largest; one leaves the model's distribution as it is.
+    /// Divides the logits. Zero chooses the largest logit; one keeps the model's distribution.
     pub temperature: f32,
-    /// Lets the temperature follow the entropy, around `temperature`.
+    /// Makes the temperature follow the entropy, around `temperature`.
     pub dynamic_temperature: Option<DynamicTemperatureParams>,
-    /// Keeps the `k` largest; zero is off.
+    /// Keeps the `k` largest logits; zero is off.
     pub top_k: usize,
-    /// Whether top-k keeps all that equal the `k`-th, as transformers does.
+    /// Whether top-k keeps all logits equal to the `k`-th, as transformers does.
     pub top_k_ties: bool,
-    /// Keeps the shortest prefix with this much mass, from 0 to 1; one is off.
+    /// Keeps the most probable tokens up to this total probability, from 0 to 1; one is off.
     pub top_p: f32,
-    /// Keeps what has at least this share of the largest probability, from 0 to 1; zero is off.
+    /// Keeps tokens with at least this share of the largest probability, from 0 to 1; zero is off.
     pub min_p: f32,
-    /// Keeps this much mass of what is as surprising as expected, above 0 up to 1; one is off.
+    /// Keeps the tokens whose surprise is closest to the entropy, up to this total probability, above 0 up to 1; one is
+    /// off.
     pub typical_p: f32,
-    /// Keeps probabilities from here on, below 1; zero is off.
+    /// Keeps probabilities of at least this, below 1; zero is off.
     pub epsilon_cutoff: f32,
-    /// Keeps probabilities from here or, by the entropy, from below on, below 1; zero is off.
+    /// Keeps probabilities of at least this, or less depending on the entropy; below 1; zero is off.
     pub eta_cutoff: f32,
-    /// Keeps logits up to this many standard deviations below the largest; zero is off.
+    /// Keeps logits at most this many standard deviations below the largest; zero is off.
     pub top_n_sigma: f32,
-    /// Keeps this share of the entropy of the hundred largest, from 0 to 1; zero is off.
+    /// Keeps this share of the entropy of the hundred largest candidates, from 0 to 1; zero is off.
     pub top_h: f32,
-    /// Drops all top choices but the least likely one, now and then.
+    /// Drops all top choices except the least likely one, with some probability.
     pub xtc: Option<XtcParams>,
-    /// How many candidates top-p, min-p, typical-p, epsilon, eta and XTC leave at least; at least one.
+    /// Minimum number of candidates that top-p, min-p, typical-p, epsilon, eta and XTC keep; at least one.
     pub min_keep: usize,
-    /// Aims at a surprise. Nothing may come after it in the order.
+    /// Steers towards a target surprise. Nothing may come after it in the order.
     pub mirostat: Option<MirostatParams>,
-    /// Aims at a probability. Nothing may come after it in the order.
+    /// Steers towards a target probability. Nothing may come after it in the order.
     pub adaptive_p: Option<AdaptivePParams>,
-    /// Divides or multiplies the logits of tokens seen before; one is off.
+    /// Penalises tokens seen before: divides their logits if positive, else multiplies them; one is off.
     pub repetition_penalty: f32,
-    /// Which tokens `repetition_penalty` looks at: by default those of prompt and output.
+    /// Which tokens `repetition_penalty` counts: by default those of prompt and output.
     pub repetition_scope: PenaltyScope,
-    /// How many of the last of these; zero is all of them.
+    /// How many of the last of these count; zero means all.
     pub repetition_window: usize,
     /// A repetition penalty that grows with how much the output repeats itself.
     pub repetition_guard: Option<RepetitionGuardParams>,
-    /// Taken from a logit for each occurrence; zero is off.
+    /// Subtracted from a logit per occurrence of the token; zero is off.
     pub frequency_penalty: f32,
-    /// Taken from a logit once the token has come; zero is off.
+    /// Subtracted from a logit if the token has occurred; zero is off.
     pub presence_penalty: f32,
-    /// Which tokens `frequency_penalty` and `presence_penalty` look at: by default those of the output.
+    /// Which tokens `frequency_penalty` and `presence_penalty` count: by default those of the output.
     pub frequency_scope: PenaltyScope,
-    /// How many of the last of these; zero is all of them.
+    /// How many of the last of these count; zero means all.
     pub frequency_window: usize,
-    /// Punishes going on with what has come before, the more the longer.
+    /// Penalises continuing a repetition, more the longer it is.
     pub dry: Option<DryParams>,
-    /// No sequence of this many tokens comes twice in prompt and output; zero is off.
+    /// Forbids repeating a sequence of this many tokens in prompt and output; zero is off.
     pub no_repeat_ngram: usize,
-    /// Added to the logits of token ids; minus infinity suppresses, and is `"-inf"` in JSON.
+    /// Added to the logits of token ids; minus infinity bans a token, and is `"-inf"` in JSON.
     #[serde(with = "biases")]
     pub logit_bias: BTreeMap<u32, f32>,
-    /// Token ids that never come.
+    /// Token ids that are banned.
     pub suppress: Vec<u32>,
-    /// Sequences of token ids that never come.
+    /// Sequences of token ids that are banned.
     pub bad_words: Vec<Vec<u32>>,
-    /// The token id at places of the output, counted from zero.
+    /// Token ids to force at positions of the output, counted from zero.
     pub forced_tokens: BTreeMap<usize, u32>,
-    /// No end-of-sequence id before prompt and output have this many tokens.
+    /// Bans end-of-sequence ids until prompt and output have this many tokens.
     /// [`GenerateOptions::min_new_tokens`](crate::GenerateOptions::min_new_tokens) counts the output alone.
     pub min_length: usize,
-    /// Makes the end more likely, or less, as the output grows.
+    /// Makes the end more or less likely as the output grows.
     pub length_decay: Option<LengthDecayParams>,
-    /// Favours a keyed share of the vocabulary, by which the text can be told later.
+    /// Favours a keyed share of the vocabulary, by which the text can be recognised later.
     pub watermark: Option<WatermarkParams>,
-    /// Seeds the draw. Equal logits and equal seeds give equal output on every platform.
+    /// Seeds the draw. The same logits and seed give the same output on every platform.
     pub seed: u64,
-    /// The order of the samplers. One that is switched on must be in it.
+    /// The order of the samplers, which must include every sampler that is on.
     #[serde(deserialize_with = "order::deserialize")]
     pub order: Vec<SamplerKind>,
 }
 
-/// Numbers, of which minus infinity is a text: JSON has no number for it.
+/// Numbers, with minus infinity as a string: JSON has no number for it.
 mod biases {
     use std::collections::BTreeMap;
 
@@ -182,7 +183,7 @@ impl Default for SamplingParams {
 }
 
 impl SamplingParams {
-    /// Whether the fields switch this sampler on.
+    /// Returns whether the fields enable this sampler.
     pub fn is_on(&self, kind: SamplerKind) -> bool {
         use SamplerKind as S;
         match kind {
@@ -202,7 +203,7 @@ impl SamplingParams {
             S::NoRepeatNgram => self.no_repeat_ngram != 0,
             S::LengthDecay => self.length_decay.is_some_and(|decay| decay.factor != 1.0),
             S::Watermark => self.watermark.is_some(),
-            // At temperature zero the largest logit is chosen, whatever else would be kept.
+            // At temperature 0 the largest logit is chosen, whatever else would be kept.
             _ if self.temperature == 0.0 => false,
             S::TopNSigma => self.top_n_sigma > 0.0,
             S::Temperature => self.temperature != 1.0 || self.dynamic_temperature.is_some(),

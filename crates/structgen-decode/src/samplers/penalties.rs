@@ -6,8 +6,8 @@ use crate::samplers::{Accepted, Candidates, Sampler};
 
 /// Divides positive logits of tokens already seen by `r`, and multiplies the others by it.
 ///
-/// CTRL, Keskar et al. 2019. How often a token came does not matter. Prompt and output count alike unless
-/// [`within`](RepetitionPenalty::within) is set otherwise. One is off; below one repetition is encouraged.
+/// CTRL, Keskar et al. 2019. The number of occurrences does not matter. Prompt and output both count, unless
+/// [`within`](RepetitionPenalty::within) sets otherwise. One is off; below one, repetition is encouraged.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, RepetitionPenalty, Sampler};
@@ -26,7 +26,7 @@ pub struct RepetitionPenalty {
 }
 
 impl RepetitionPenalty {
-    /// A penalty above zero; above one it discourages repetition.
+    /// Sets a penalty above zero; above one it discourages repetition.
     pub fn new(penalty: f32) -> Self {
         Self {
             penalty,
@@ -34,7 +34,7 @@ impl RepetitionPenalty {
         }
     }
 
-    /// Counts the last `window` tokens of `scope`, or all of them where `window` is zero.
+    /// Counts the last `window` tokens of `scope`, or all of them if `window` is zero.
     #[must_use]
     pub fn within(mut self, scope: PenaltyScope, window: usize) -> Self {
         self.seen = TokenCounts::new(scope, window);
@@ -72,11 +72,11 @@ impl Sampler for RepetitionPenalty {
     }
 }
 
-/// Takes `f * count + p` from the logits of tokens that the output already has.
+/// Subtracts `f * count + p` from the logits of tokens that the output already contains.
 ///
-/// The formula of OpenAI's interface. The prompt does not count unless [`within`](FrequencyPresencePenalty::within) is
-/// set so. Both zero is off; negative values encourage repetition. Unlike CTRL's penalty it does not commute with the
-/// temperature, and comes before it.
+/// The formula of OpenAI's API. The prompt does not count, unless [`within`](FrequencyPresencePenalty::within) sets
+/// otherwise. Zero for both is off; negative values encourage repetition. Unlike CTRL's penalty it does not commute
+/// with the temperature, so it comes before it.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, FrequencyPresencePenalty, Sampler};
@@ -97,7 +97,7 @@ pub struct FrequencyPresencePenalty {
 }
 
 impl FrequencyPresencePenalty {
-    /// Penalties in logit units: `frequency` for each occurrence, `presence` once.
+    /// Sets the penalties in logit units: `frequency` per occurrence, `presence` once.
     pub fn new(frequency: f32, presence: f32) -> Self {
         Self {
             frequency,
@@ -106,7 +106,7 @@ impl FrequencyPresencePenalty {
         }
     }
 
-    /// Counts the last `window` tokens of `scope`, or all of them where `window` is zero.
+    /// Counts the last `window` tokens of `scope`, or all of them if `window` is zero.
     #[must_use]
     pub fn within(mut self, scope: PenaltyScope, window: usize) -> Self {
         self.seen = TokenCounts::new(scope, window);
@@ -166,7 +166,6 @@ mod tests {
         assert_eq!(c.logits(), [2.0, 4.0, -8.0, -4.0]);
     }
 
-    /// Kills the mutation "penalty on the whole prompt where output was asked".
     #[test]
     fn frequency_counts_each_and_presence_once_in_the_output_only() {
         let mut sampler = FrequencyPresencePenalty::new(0.5, 1.0);

@@ -1,8 +1,8 @@
 use super::{SamplingParams, XtcParams};
 
-/// A task, and the parameters that suit it.
+/// A task, with parameters that suit it.
 ///
-/// | task | parameters | after |
+/// | task | parameters | source |
 /// |---|---|---|
 /// | `factual` | temperature 0.1, top-k 10, top-p 0.5 | the [guide](super::TaskGuide) |
 /// | `code` | temperature 0.2, top-k 20, top-p 0.9 | the guide |
@@ -26,7 +26,7 @@ pub enum TaskPreset {
     Factual,
     /// Programs.
     Code,
-    /// A little of everything.
+    /// A compromise between the others.
     Balanced,
     /// Coherent prose.
     Prose,
@@ -39,7 +39,7 @@ pub enum TaskPreset {
 }
 
 impl TaskPreset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 7] = [
         Self::Factual,
         Self::Code,
@@ -50,7 +50,7 @@ impl TaskPreset {
         Self::Brainstorm,
     ];
 
-    /// Its name, as command lines have it.
+    /// Returns its name, as used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Factual => "factual",
@@ -63,7 +63,7 @@ impl TaskPreset {
         }
     }
 
-    /// The parameters. What a task does not set is as in [`SamplingParams::default`].
+    /// Returns the parameters. Those that a task does not set are as in [`SamplingParams::default`].
     pub fn params(self) -> SamplingParams {
         let off = SamplingParams::default();
         match self {
@@ -132,7 +132,7 @@ impl std::str::FromStr for TaskPreset {
     }
 }
 
-/// A name that is no task's.
+/// A name that is not a task's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of the tasks factual, code, balanced, prose, chat, creative and brainstorm")]
 pub struct UnknownTask(pub String);

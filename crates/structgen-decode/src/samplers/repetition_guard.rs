@@ -4,22 +4,22 @@ use structgen_vocab::TokenId;
 use super::SequenceStart;
 use crate::samplers::{Accepted, Candidates, Sampler};
 
-/// The longest stretch of tokens that may come twice without being counted as a repetition.
+/// The longest sequence of tokens that may occur twice without counting as a repetition.
 const FREE_STRETCH: usize = 2;
 
-/// How many tokens longer than that a stretch is where its severity is one.
+/// Tokens beyond that at which the severity of a repeated sequence reaches one.
 const SEVERE_STRETCH: usize = 16;
 
-/// The largest window; a step sorts it.
+/// The largest window, which every step sorts.
 pub(super) const MAX_WINDOW: usize = 1024;
 
-/// How the sampler [`RepetitionGuard`] punishes loops.
+/// How the [`RepetitionGuard`] sampler penalises loops.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RepetitionGuardParams {
-    /// How many of the last tokens of the output are looked at; from 2 to 1024.
+    /// The number of last output tokens to measure; from 2 to 1024.
     pub window: usize,
-    /// The repetition penalty at severity one; one is off.
+    /// The repetition penalty at severity 1; one is off.
     pub strength: f32,
 }
 
@@ -32,7 +32,7 @@ impl Default for RepetitionGuardParams {
     }
 }
 
-/// What repeats in some tokens.
+/// The repetition in a sequence of tokens.
 ///
 /// ```
 /// use structgen_decode::samplers::Repetition;
@@ -44,30 +44,30 @@ impl Default for RepetitionGuardParams {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Repetition {
-    /// How many tokens had come before.
+    /// The number of tokens that occurred before.
     pub token_repeats: usize,
-    /// How many pairs of neighbouring tokens had come before.
+    /// The number of bigrams that occurred before.
     pub bigram_repeats: usize,
-    /// The length of the longest stretch that comes twice; the two may overlap.
+    /// The length of the longest sequence that occurs twice; the occurrences may overlap.
     pub longest_repeat: usize,
-    /// How bad that is, from 0 to 1: see [`severity`](Repetition::severity).
+    /// The severity of the repetition, from 0 to 1: see [`severity`](Repetition::severity).
     pub severity: f64,
 }
 
 impl Repetition {
-    /// Severity from which on an output counts as a loop.
+    /// The severity from which an output counts as a loop.
     pub const LOOP: f64 = 0.5;
 
-    /// What repeats in these tokens. The time is that of sorting their suffixes.
+    /// Measures the repetition in these tokens, in the time of sorting their suffixes.
     pub fn of(tokens: &[TokenId]) -> Self {
         Self::measure(tokens, &mut Vec::new())
     }
 
-    /// The severity of these numbers of repeats among `tokens` tokens: `1 − (1 − t²/4)(1 − b)(1 − s)`, where `t` and
-    /// `b` are the shares of tokens and pairs that repeat, and `s` grows from 0 for a longest stretch of two tokens to
-    /// 1 for one of eighteen.
+    /// Returns the severity of this repetition among `tokens` tokens: `1 − (1 − t²/4)(1 − b)(1 − s)`, where `t` and `b`
+    /// are the shares of repeated tokens and bigrams, and `s` grows from 0 for a longest repeated sequence of two
+    /// tokens to 1 for one of eighteen.
     ///
-    /// It grows with each of the three. That single tokens come again is normal, so these count least.
+    /// It grows with all three. Single tokens count least, since they recur in normal text.
     pub fn severity(
         tokens: usize,
         token_repeats: usize,
@@ -84,18 +84,18 @@ impl Repetition {
         1.0 - (1.0 - t * t / 4.0) * (1.0 - b) * (1.0 - s)
     }
 
-    /// Whether the tokens are a loop.
+    /// Returns whether the tokens are a loop.
     pub fn is_loop(&self) -> bool {
         self.severity >= Self::LOOP
     }
 
-    /// The repetition penalty for this severity: from 1 at zero to `most` at one.
+    /// Returns the repetition penalty for this severity: from 1 at zero to `most` at one.
     pub fn penalty(&self, most: f32) -> f32 {
         1.0 + (most - 1.0) * self.severity as f32
     }
 
-    /// Neighbours among the sorted suffixes share what repeats: each token or pair that has come before is the
-    /// beginning of a suffix that has it in common with the one before.
+    /// Adjacent suffixes in sorted order share what repeats: each token or bigram that occurred before starts a suffix
+    /// whose predecessor starts with it too.
     fn measure(tokens: &[TokenId], suffixes: &mut Vec<usize>) -> Self {
         suffixes.clear();
         suffixes.extend(0..tokens.len());
@@ -118,11 +118,11 @@ impl Repetition {
     }
 }
 
-/// A repetition penalty that follows how much the output repeats itself: CTRL's rule on the tokens of a window, with a
-/// penalty that grows from 1 where nothing repeats to its largest value in a loop.
+/// A repetition penalty that depends on how much the output repeats itself: CTRL's rule on the tokens of a window, with
+/// a penalty that grows from 1 without repetition to its largest value in a loop.
 ///
-/// [`Repetition`] has the measure. Fluent text is left nearly alone, and a loop is broken by a penalty that would harm
-/// text that does not loop. The prompt does not count. Its state is the window's tokens, so a clone goes on as the
+/// [`Repetition`] defines the measure. Fluent text is hardly affected, and a loop is broken by a penalty that would
+/// harm other text. The prompt does not count. The state is the tokens of the window, so a clone continues as the
 /// original would.
 ///
 /// ```
@@ -142,7 +142,7 @@ pub struct RepetitionGuard {
     params: RepetitionGuardParams,
     /// The last tokens of the output, oldest first.
     recent: Vec<TokenId>,
-    /// The tokens of the window, sorted, each once; of no use until they are measured.
+    /// The distinct tokens of the window, sorted; valid only once measured.
     seen: Vec<(TokenId, ())>,
     penalty: f32,
     is_measured: bool,
@@ -150,7 +150,7 @@ pub struct RepetitionGuard {
 }
 
 impl RepetitionGuard {
-    /// A sampler with parameters that [`SamplingParams::validate`](crate::SamplingParams::validate) accepts.
+    /// Creates a sampler with parameters that [`SamplingParams::validate`](crate::SamplingParams::validate) accepts.
     pub fn new(params: RepetitionGuardParams) -> Self {
         let window = params.window.min(MAX_WINDOW);
         Self {
@@ -336,7 +336,7 @@ mod tests {
             };
             let mut guard = RepetitionGuard::new(params);
             accept(&mut guard, &seen);
-            // A draft that is refused: the clone takes it, and is thrown away.
+            // A rejected draft: the clone accepts it, and is dropped.
             let mut fork = guard.clone_box();
             accept(&mut *fork, &dropped);
             accept(&mut guard, &more);

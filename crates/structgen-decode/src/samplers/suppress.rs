@@ -2,10 +2,10 @@ use structgen_vocab::TokenId;
 
 use crate::samplers::{Candidates, Sampler};
 
-/// Takes tokens away at every step.
+/// Removes given tokens at every step.
 ///
-/// The processor `SuppressTokens` of transformers. Where nothing would be left the ban is lifted for the step, and
-/// counted ([`Candidates::lifted_bans`]): the constraint goes before it.
+/// The processor `SuppressTokens` of transformers. If nothing would be left, the ban is lifted for the step, and
+/// counted ([`Candidates::lifted_bans`]): the constraint takes precedence.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, Suppress};
@@ -19,7 +19,7 @@ use crate::samplers::{Candidates, Sampler};
 pub struct Suppress(Vec<TokenId>);
 
 impl Suppress {
-    /// Takes these tokens away, in whatever order they are named.
+    /// Bans these tokens, given in any order.
     pub fn new(mut tokens: Vec<TokenId>) -> Self {
         tokens.sort_unstable();
         tokens.dedup();

@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::SamplingParams;
 
-/// Which parameters suit a task: ranges from the practice of the field, to begin a search of one's own with.
+/// Which parameters suit a task: ranges from common practice, as a starting point for tuning.
 ///
 /// [`TaskPreset`](super::TaskPreset) has one point of each range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TaskGuide {
-    /// The task, by the name of its preset.
+    /// The task, named like its preset.
     pub task: &'static str,
-    /// What the task is.
+    /// A description of the task.
     pub about: &'static str,
     /// [`SamplingParams::temperature`].
     pub temperature: TaskRange,
@@ -19,13 +19,13 @@ pub struct TaskGuide {
     pub top_k: TaskRange,
     /// [`SamplingParams::top_p`].
     pub top_p: TaskRange,
-    /// [`SamplingParams::repetition_penalty`]; none where the guide has no opinion.
+    /// [`SamplingParams::repetition_penalty`], if the guide recommends any.
     pub repetition_penalty: Option<TaskRange>,
-    /// [`SamplingParams::frequency_penalty`]; none where the guide has no opinion.
+    /// [`SamplingParams::frequency_penalty`], if the guide recommends any.
     pub frequency_penalty: Option<TaskRange>,
 }
 
-/// The numbers from one to another, both included.
+/// A closed range of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TaskRange {
     /// The smallest.
@@ -39,7 +39,7 @@ impl TaskRange {
         Self { low, high }
     }
 
-    /// Whether a number is one of them.
+    /// Returns whether the range contains a number.
     pub fn contains(self, number: f32) -> bool {
         (self.low..=self.high).contains(&number)
     }
@@ -105,12 +105,12 @@ pub const TASK_GUIDES: &[TaskGuide] = &[
 ];
 
 impl TaskGuide {
-    /// The guide of a task; none where there is none.
+    /// Returns the guide of a task, if it exists.
     pub fn of(task: &str) -> Option<&'static Self> {
         TASK_GUIDES.iter().find(|guide| guide.task == task)
     }
 
-    /// The ranges, by the names of the parameters.
+    /// Returns the ranges with the names of their parameters.
     pub fn ranges(&self) -> impl Iterator<Item = (&'static str, TaskRange)> {
         let all = [
             ("temperature", Some(self.temperature)),
@@ -122,7 +122,7 @@ impl TaskGuide {
         { all.into_iter() }.filter_map(|(name, span)| Some((name, span?)))
     }
 
-    /// The names of the parameters that are outside their ranges.
+    /// Returns the names of the parameters that are outside their ranges.
     pub fn outside(&self, params: &SamplingParams) -> Vec<&'static str> {
         let value = |name| match name {
             "temperature" => params.temperature,

@@ -2,8 +2,8 @@ use crate::samplers::{Candidates, Sampler};
 
 /// Divides every logit by a positive temperature.
 ///
-/// Temperature zero is not a division: [`SamplingParams`](crate::SamplingParams) turns it into an arg-max, ties going
-/// to the lowest id. The order of the logits stays, but for quotients that become equal.
+/// Temperature 0 is not a division: [`SamplingParams`](crate::SamplingParams) turns it into an arg-max, which takes the
+/// lowest id among equals. The order of the logits is kept, except that quotients may become equal.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, Temperature};
@@ -17,20 +17,20 @@ use crate::samplers::{Candidates, Sampler};
 pub struct Temperature(f32);
 
 impl Temperature {
-    /// A temperature above zero; anything else, NaN included, is taken as one.
+    /// Sets a temperature above zero; anything else, including NaN, counts as one.
     pub fn new(temperature: f32) -> Self {
         let valid = temperature.is_finite() && temperature > 0.0;
         Self(if valid { temperature } else { 1.0 })
     }
 
-    /// What is taken off every logit first, given how to find the largest one.
+    /// Returns what to subtract from every logit first; `max` returns the largest one.
     pub(crate) fn shift(self, max: impl FnOnce() -> f32) -> f32 {
         if self.0 == 1.0 {
             return 0.0;
         }
         let max = max();
-        // A tiny temperature takes the quotient out of f32's range, where differences are lost. A softmax does not see
-        // a common shift, so then the largest logit is moved to zero first.
+        // A tiny temperature takes the quotient out of f32's range, where differences are lost. A softmax is invariant
+        // under a common shift, so the largest logit is then shifted to zero first.
         if (max / self.0).is_finite() || !max.is_finite() {
             0.0
         } else {
@@ -42,7 +42,7 @@ impl Temperature {
         self.0 == 1.0
     }
 
-    /// What becomes of a logit. It never changes the order of two, but may make them equal.
+    /// Divides a logit. This never reverses the order of two, but may make them equal.
     pub(crate) fn divide(self, logit: f32, shift: f32) -> f32 {
         (logit - shift) / self.0
     }

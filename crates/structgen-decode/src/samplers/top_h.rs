@@ -5,13 +5,13 @@ use crate::{
     samplers::{Candidates, Sampler},
 };
 
-/// How many of the largest candidates are looked at.
+/// The number of largest candidates to consider.
 const HEAD: usize = 100;
 
-/// Keeps the longest prefix, by falling probability, whose part of the entropy stays within `alpha` of the whole.
+/// Keeps the longest prefix, by falling probability, whose share of the entropy is at most `alpha`.
 ///
-/// Top-H, Baghaei Potraghloo et al. 2025, as transformers 5 has it: of the hundred largest candidates, renormalised,
-/// the longest prefix whose summed `-p ln p` is at most `alpha * H`. The largest stays in any case; zero is off.
+/// Top-H, Baghaei Potraghloo et al. 2025, as in transformers 5: of the hundred largest candidates, renormalised, the
+/// longest prefix whose summed `-p ln p` is at most `alpha * H`. The largest is always kept; zero is off.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, TopH};

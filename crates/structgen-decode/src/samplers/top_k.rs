@@ -1,10 +1,10 @@
 use crate::samplers::{Candidates, Sampler};
 
-/// Keeps the `k` candidates with the largest logits: exactly `k`, of equal ones those with the lowest ids, unless ties
-/// are asked for.
+/// Keeps the `k` candidates with the largest logits: exactly `k`, preferring low ids among equals, unless ties are
+/// kept.
 ///
-/// Fan, Lewis and Dauphin 2018. Zero is off, and so is a `k` that reaches the number of candidates. transformers keeps
-/// all that equal the `k`-th: [`with_ties`](TopK::with_ties).
+/// Fan, Lewis and Dauphin 2018. Zero is off, and so is a `k` of at least the number of candidates. transformers keeps
+/// all candidates equal to the `k`-th: [`with_ties`](TopK::with_ties).
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, TopK};
@@ -28,7 +28,7 @@ impl TopK {
         Self { k, ties: false }
     }
 
-    /// Keeps all candidates that are as large as the `k`-th, too.
+    /// Also keeps all candidates that are as large as the `k`-th.
     #[must_use]
     pub fn with_ties(self) -> Self {
         Self { ties: true, ..self }

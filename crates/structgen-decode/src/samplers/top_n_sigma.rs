@@ -3,10 +3,10 @@ use crate::{
     samplers::{Candidates, Sampler},
 };
 
-/// Keeps the candidates whose logit is at least the largest less `n` standard deviations.
+/// Keeps the candidates whose logit is at most `n` standard deviations below the largest.
 ///
-/// Tang et al. 2024, "Top-nσ: Not All Logits Are You Need". The deviation is that of the population of candidates,
-/// whose logits are finite. Zero is off; the largest stays in any case. It commutes with the temperature.
+/// Tang et al. 2024, "Top-nσ: Not All Logits Are You Need". The deviation is that of the candidates as a population;
+/// their logits are finite. Zero is off; the largest is always kept. It commutes with the temperature.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, TopNSigma};

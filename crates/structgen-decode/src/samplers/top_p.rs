@@ -1,9 +1,9 @@
 use crate::samplers::{Candidates, Sampler};
 
-/// Keeps the shortest prefix, by falling probability, whose mass reaches `p`; of equal ones, the lowest ids first.
+/// Keeps the shortest prefix, by falling probability, whose mass reaches `p`; among equals, the lowest ids come first.
 ///
-/// Nucleus sampling, Holtzman et al. 2020. The candidate with which the mass is reached stays. One is off; `min_keep`
-/// candidates stay in any case, and zero keeps no more than these.
+/// Nucleus sampling, Holtzman et al. 2020. The candidate that reaches the mass is kept. One is off; `min_keep`
+/// candidates are always kept, and zero keeps only these.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, TopP};
@@ -21,7 +21,7 @@ pub struct TopP {
 }
 
 impl TopP {
-    /// Keeps mass `p`, and never fewer than `min_keep` candidates, itself never less than one.
+    /// Keeps mass `p`, and at least `min_keep` candidates, which is at least one.
     pub fn new(p: f32, min_keep: usize) -> Self {
         Self {
             p,
@@ -54,7 +54,7 @@ mod tests {
         ids(&c)
     }
 
-    /// Kills the mutation "top-p off by one": with the one that reaches the mass, and without the next.
+    /// Includes the candidate that reaches the mass, and excludes the next.
     #[test]
     fn keeps_the_shortest_prefix_that_reaches_the_mass() {
         assert_eq!(kept(0.6, 1, &[0.1, 0.5, 0.15, 0.25]), [1, 3]);

@@ -3,16 +3,16 @@ use crate::{
     samplers::{Candidates, Sampler},
 };
 
-/// Keeps the candidates whose surprise is nearest to the entropy, until they have mass `p`.
+/// Keeps the candidates whose surprise is closest to the entropy, up to mass `p`.
 ///
-/// Locally typical sampling, Meister et al. 2023: by rising `|-ln p - H|`, lowest ids first among equals, the shortest
-/// prefix with the mass. One is off; `min_keep` candidates stay in any case. The largest may go.
+/// Locally typical sampling, Meister et al. 2023: by rising `|-ln p - H|`, and lowest ids first among equals, the
+/// shortest prefix with the mass. One is off; `min_keep` candidates are always kept. The largest may be dropped.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, TypicalP};
 /// use structgen_vocab::TokenId;
 ///
-/// // One token is too sure, four are just as expected.
+/// // One token is too certain, four are about as surprising as expected.
 /// let logits = [0.4f32, 0.15, 0.15, 0.15, 0.15].map(f32::ln);
 /// let mut candidates = Candidates::from_pairs((0..5).map(TokenId).zip(logits));
 /// TypicalP::new(0.5, 1).apply(&mut candidates);
@@ -25,7 +25,7 @@ pub struct TypicalP {
 }
 
 impl TypicalP {
-    /// Keeps mass `p`, and never fewer than `min_keep` candidates, itself never less than one.
+    /// Keeps mass `p`, and at least `min_keep` candidates, which is at least one.
     pub fn new(p: f32, min_keep: usize) -> Self {
         Self {
             p,

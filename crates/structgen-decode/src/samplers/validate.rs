@@ -1,7 +1,7 @@
 use super::repetition_guard::MAX_WINDOW;
 use super::{SamplerKind, SamplingParams};
 
-/// A sampling parameter that makes no sense.
+/// An invalid sampling parameter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SamplingError {
@@ -12,40 +12,40 @@ pub enum SamplingError {
         name: &'static str,
         /// Its value.
         value: f32,
-        /// What would be right.
+        /// The valid range.
         range: &'static str,
     },
     /// `min_keep` is zero.
     #[error("min_keep is 0, and must be 1 or more: samplers never remove the last candidate")]
     MinKeepZero,
-    /// There is no such mirostat.
+    /// There is no such version of mirostat.
     #[error("mirostat.version is {0}, and must be 1 or 2")]
     MirostatVersion(u8),
-    /// A banned sequence, or a breaker, has no token.
+    /// A banned sequence or a breaker is empty.
     #[error("{name} number {index} is empty")]
     EmptySequence {
         /// The field.
         name: &'static str,
-        /// Its place in the list, from zero.
+        /// Its index in the list, from zero.
         index: usize,
     },
-    /// A sampler stands in the order twice.
+    /// The order contains a sampler twice.
     #[error("the sampler order names {} twice", .0.name())]
     Twice(SamplerKind),
-    /// A sampler is switched on but not in the order.
+    /// A sampler is on, but not in the order.
     #[error("{} is switched on but missing from the sampler order", .0.name())]
     NotInOrder(SamplerKind),
-    /// A sampler comes after one that chooses the token.
+    /// A sampler comes after one that determines the draw.
     #[error("{} comes after {} in the sampler order, which chooses the token and must be the last that is on", .after.name(), .chooser.name())]
     BehindChooser {
-        /// The one that chooses.
+        /// The one that determines the draw.
         chooser: SamplerKind,
         /// The one after it.
         after: SamplerKind,
     },
 }
 
-/// Finds the first number outside its range.
+/// A named number to check against its range.
 struct Range(&'static str, f32);
 
 impl Range {
@@ -87,7 +87,7 @@ impl SamplingParams {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`SamplingError`] for the first field that makes no sense.
+    /// [`SamplingError`] for the first invalid field.
     pub fn validate(&self) -> Result<(), SamplingError> {
         Range("temperature", self.temperature).not_negative()?;
         if let Some(dynamic) = self.dynamic_temperature {

@@ -4,7 +4,7 @@ use structgen_vocab::TokenId;
 use super::SequenceStart;
 use crate::samplers::{Accepted, Candidates, Sampler};
 
-/// How the vocabulary is parted, and what the green part gets. The defaults are those of transformers.
+/// How the vocabulary is divided, and the bias of the green part. The defaults are those of transformers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WatermarkParams {
@@ -12,7 +12,7 @@ pub struct WatermarkParams {
     pub gamma: f32,
     /// Added to the logits of green tokens.
     pub delta: f32,
-    /// Whoever knows it can tell green tokens from others.
+    /// The key, which is needed to tell green tokens from others.
     pub key: u64,
 }
 
@@ -26,12 +26,12 @@ impl Default for WatermarkParams {
     }
 }
 
-/// Adds `delta` to a keyed share `gamma` of the vocabulary, another one after each token.
+/// Adds `delta` to a keyed share `gamma` of the vocabulary, which depends on the previous token.
 ///
 /// The green list of Kirchenbauer et al. 2023, and token for token that of transformers' `lefthash`: the key times the
 /// token before seeds a Mersenne Twister, which permutes the vocabulary, and the first share of that is green. So the
-/// detectors of both know each other's texts. The vocabulary is as wide as the model's logits. Behind no token nothing
-/// is green. A step takes time linear in the vocabulary.
+/// two libraries' detectors recognise each other's texts. The vocabulary is as wide as the model's logits. Nothing is
+/// green before the first token. A step takes time linear in the vocabulary.
 ///
 /// ```
 /// use structgen_decode::samplers::{Accepted, Candidates, Sampler, Watermark, WatermarkParams};
@@ -51,7 +51,7 @@ pub struct Watermark {
 }
 
 impl Watermark {
-    /// A watermark with parameters that [`SamplingParams::validate`](crate::SamplingParams::validate) accepts.
+    /// Creates a watermark with parameters that [`SamplingParams::validate`](crate::SamplingParams::validate) accepts.
     pub fn new(params: WatermarkParams) -> Self {
         Self {
             params,
@@ -89,7 +89,7 @@ impl Sampler for Watermark {
     }
 }
 
-/// Tells whether tokens carry a [`Watermark`].
+/// Detects whether tokens carry a [`Watermark`].
 ///
 /// ```
 /// use structgen_decode::samplers::{WatermarkDetector, WatermarkParams};
@@ -109,7 +109,7 @@ pub struct WatermarkDetector {
 }
 
 impl WatermarkDetector {
-    /// A detector for the watermark with these parameters over a vocabulary of this width, that of the model's logits.
+    /// Creates a detector for the watermark with these parameters, over a vocabulary as wide as the model's logits.
     pub fn new(params: WatermarkParams, vocabulary: usize) -> Self {
         Self {
             params,
@@ -118,11 +118,11 @@ impl WatermarkDetector {
         }
     }
 
-    /// Counts the green tokens, each token after the first by the one before it.
+    /// Counts the green tokens. Each token after the first is tested against the green list of its predecessor.
     pub fn score(&mut self, tokens: &[TokenId]) -> WatermarkScore {
         let pairs = tokens.iter().zip(tokens.iter().skip(1));
         let mut pairs: Vec<(TokenId, TokenId)> = pairs.map(|(&a, &b)| (a, b)).collect();
-        // By the first of the two, so that each green list is drawn once.
+        // Sorted by the first of the two, so that each green list is drawn once.
         pairs.sort_unstable();
         let mut green = 0;
         for &(previous, token) in &pairs {
@@ -137,22 +137,23 @@ impl WatermarkDetector {
     }
 }
 
-/// How many tokens were green.
+/// The number of green tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct WatermarkScore {
-    /// Tokens that were looked at.
+    /// Tokens that were tested.
     pub scored: usize,
     /// Those of them that were green.
     pub green: usize,
-    /// The share that would be green by chance.
+    /// The expected share of green tokens in unmarked text.
     pub gamma: f32,
 }
 
 impl WatermarkScore {
-    /// How many standard deviations the green tokens are above what chance would give; zero where nothing was scored.
+    /// Returns by how many standard deviations the green tokens exceed their expected number; zero if nothing was
+    /// scored.
     ///
-    /// Kirchenbauer et al. 2023 take a text as marked from four on: by chance one text in 30,000 gets there.
+    /// Kirchenbauer et al. 2023 regard a text as marked from four on: by chance, one text in 30,000 reaches that.
     pub fn z(&self) -> f64 {
         let (n, gamma) = (self.scored as f64, f64::from(self.gamma));
         let deviation = (n * gamma * (1.0 - gamma)).sqrt();
@@ -167,7 +168,7 @@ impl WatermarkScore {
 /// The green tokens after one token.
 #[derive(Debug, Clone, Default)]
 struct GreenList {
-    /// What the list was drawn for.
+    /// The token and vocabulary width that the list was drawn for.
     drawn: Option<(TokenId, usize)>,
     permutation: Vec<u32>,
     bits: Vec<u64>,
@@ -185,7 +186,7 @@ impl GreenList {
         self.bits.clear();
         self.bits.resize(vocabulary.div_ceil(64), 0);
         let size = (vocabulary as f64 * f64::from(params.gamma)) as usize;
-        // Fisher and Yates, as torch.randperm goes about it; the last one is not drawn.
+        // Fisher and Yates, as in torch.randperm; the last one is not drawn.
         for i in 0..size.min(vocabulary) {
             if i + 1 < vocabulary {
                 let other = i + random.next() as usize % (vocabulary - i);
@@ -202,7 +203,7 @@ impl GreenList {
     }
 }
 
-/// MT19937, Matsumoto and Nishimura 1998: the generator that others' green lists come from.
+/// MT19937, Matsumoto and Nishimura 1998: the generator behind other libraries' green lists.
 struct MersenneTwister {
     state: [u32; 624],
     next: usize,

@@ -7,24 +7,24 @@ use crate::{
     samplers::{Accepted, Candidates, Sampler, SequenceRng},
 };
 
-/// When and from where on likely tokens are dropped.
+/// When likely tokens are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct XtcParams {
-    /// How probable it is that a step drops anything.
+    /// The probability that a step drops anything.
     pub probability: f32,
-    /// The probability from which on a token is a top choice; above one half nothing is ever dropped.
+    /// The probability from which a token is a top choice; above one half, nothing is ever dropped.
     pub threshold: f32,
 }
 
-/// With some probability, drops every candidate whose probability reaches a threshold but the least likely of them.
+/// With some probability, drops every candidate whose probability reaches a threshold, except the least likely of them.
 ///
-/// "Exclude top choices", by p-e-w (text-generation-webui #6335). Of candidates that are equally unlikely the one with
-/// the highest id stays. A threshold above one half is off, as two candidates cannot reach it; so is a step that would
-/// leave fewer than `min_keep`.
+/// "Exclude top choices", by p-e-w (text-generation-webui #6335). Among equally unlikely ones, that with the highest id
+/// is kept. A threshold above one half is off, as two candidates cannot reach it. A step that would leave fewer than
+/// `min_keep` drops nothing.
 ///
-/// Whether a step drops is decided once for each place of the output, by random numbers of the sampler's own: a step
-/// that is repeated, and one that is checked beside a draft, see the same coin.
+/// Whether a step drops is decided once per position of the output, by the sampler's own random numbers, so that a
+/// repeated step, and one that verifies a draft, see the same coin.
 ///
 /// ```
 /// use structgen_decode::samplers::{Candidates, Sampler, SequenceRng, Xtc};
@@ -45,8 +45,7 @@ pub struct Xtc {
 }
 
 impl Xtc {
-    /// Drops with this probability what reaches `threshold`, leaving at least `min_keep` candidates; `rng` decides
-    /// when.
+    /// Drops candidates that reach `threshold` with this probability, keeping at least `min_keep`; `rng` decides when.
     pub fn new(probability: f32, threshold: f32, min_keep: usize, mut rng: SequenceRng) -> Self {
         Self {
             probability,
@@ -70,7 +69,7 @@ impl Sampler for Xtc {
         let logits = candidates.logits();
         let top = |logit: f32| f64::from(logit) >= from;
         let reaching = logits.iter().filter(|&&l| top(l)).count();
-        // The least likely of them: the smallest logit, the highest id.
+        // The least likely of them: the smallest logit, and the highest id among equals.
         let mut least: Option<(usize, f32)> = None;
         for (i, &logit) in logits.iter().enumerate().filter(|&(_, &l)| top(l)) {
             if least.is_none_or(|(_, smallest)| logit <= smallest) {
@@ -121,8 +120,7 @@ mod tests {
         assert_eq!(kept(0.1, 3, &[0.2, 0.5, 0.26, 0.04]), [0, 1, 2, 3]);
     }
 
-    /// Kills the mutation "reseeding inside the loop" for the coin: it is tossed once for each place, and not by
-    /// `apply`.
+    /// The coin is tossed once per position, and not by `apply`.
     #[test]
     fn the_coin_is_the_same_within_a_step_and_fair_over_steps() {
         let mut sampler = Xtc::new(0.25, 0.1, 1, SequenceRng::new(9, 0));

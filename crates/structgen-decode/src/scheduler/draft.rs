@@ -2,7 +2,7 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::GenerateError;
 
-/// Ids have to mean the same in both vocabularies, but for those that only pad logits.
+/// Checks that ids mean the same in both vocabularies, except those that only pad the logits.
 pub(super) fn check_vocabularies(
     target: &Vocabulary,
     draft: &Vocabulary,

@@ -1,4 +1,4 @@
-//! A task with its rows and the demands that are not met yet.
+//! A task with its rows and its open demands.
 
 use super::rows::{Rows, common};
 use crate::task::{Demand, RowDemand, Task, TaskSize, Text};
@@ -6,9 +6,9 @@ use crate::{GenerateError, ModelError, model::RowId};
 
 /// A task that was admitted.
 pub(super) struct Job {
-    /// Which request it belongs to.
+    /// The request it belongs to.
     pub(super) request: u64,
-    /// Which of the request's tasks it is.
+    /// Its index among the request's tasks.
     pub(super) number: usize,
     pub(super) task: Box<dyn Task>,
     pub(super) size: TaskSize,
@@ -16,7 +16,7 @@ pub(super) struct Job {
     pub(super) demands: Vec<Open>,
     /// When it last had its turn among long prompts.
     pub(super) turn: u64,
-    /// Why it cannot go on.
+    /// Why it cannot continue.
     pub(super) failed: Option<GenerateError>,
     rows: TextRows,
 }
@@ -27,11 +27,11 @@ type TextRows = [Vec<RowId>; Text::ALL.len()];
 /// A demand that is not met yet.
 pub(super) struct Open {
     pub(super) demand: Demand,
-    /// Whether the rows are those of the demand.
+    /// Whether the rows are already those of the demand.
     is_begun: bool,
-    /// The number of first tokens that were known; told with the first run.
+    /// The number of first tokens that were cached; reported with the first run.
     pub(super) reused: usize,
-    /// The number of first tokens that the rows have, known or run.
+    /// The number of first tokens in the rows, cached or run.
     pub(super) done: usize,
 }
 
@@ -45,25 +45,25 @@ impl Open {
         }
     }
 
-    /// Tokens of each row that are still to be run.
+    /// Returns the number of tokens per row still to be run.
     pub(super) fn left(&self) -> usize {
         let tokens = self.demand.rows.first().map_or(0, |row| row.tokens.len());
         tokens - self.done
     }
 
-    /// Whether its rows begin with nothing, or with what happened to be known of a new text.
+    /// Returns whether its rows start empty, or with a cached prefix of a new text.
     pub(super) fn is_new_text(&self) -> bool {
         self.demand.rows.iter().any(|row| row.keep == 0)
     }
 
-    /// Whether its rows are those of the demand, so that it can be run.
+    /// Returns whether its rows are those of the demand, so that it can be run.
     pub(super) fn is_begun(&self) -> bool {
         self.is_begun
     }
 }
 
 impl RowDemand {
-    /// The number of wanted positions among the next `n` tokens after the first `done`.
+    /// Returns the number of requested positions among the next `n` tokens after the first `done`.
     pub(super) fn positions_in(&self, done: usize, n: usize) -> usize {
         let first = self.tokens.len() - self.positions;
         (done + n).saturating_sub(first.max(done))
@@ -85,12 +85,12 @@ impl Job {
         }
     }
 
-    /// The task, the rows of its texts, and its demands.
+    /// Returns the task, the rows of its texts, and its demands.
     pub(super) fn split(&mut self) -> (&mut Box<dyn Task>, &TextRows, &[Open]) {
         (&mut self.task, &self.rows, &self.demands)
     }
 
-    /// Takes the rows of the texts that the draft model reads, or of the others.
+    /// Takes the rows of the texts that the draft model reads, or those of the others.
     pub(super) fn take_rows(&mut self, drafted: bool) -> Vec<Vec<RowId>> {
         { Text::ALL.into_iter() }
             .filter(|text| text.is_drafted() == drafted)
@@ -98,7 +98,7 @@ impl Job {
             .collect()
     }
 
-    /// The tokens that the target model's rows hold, and those that they are to hold.
+    /// Returns the number of tokens that the target model's rows will hold once the open demands are run.
     pub(super) fn tokens(&self, rows: &Rows) -> usize {
         let is_of_target = |text: &Text| !text.is_drafted();
         let texts = Text::ALL.into_iter().filter(is_of_target);
@@ -110,7 +110,7 @@ impl Job {
                 .sum::<usize>()
     }
 
-    /// Makes the rows of a demand's text those that it continues.
+    /// Replaces the rows of a demand's text by those that it continues.
     pub(super) fn begin(&mut self, at: usize, rows: &mut Rows) -> Result<(), ModelError> {
         let open = &mut self.demands[at];
         if !open.is_begun {
@@ -122,10 +122,10 @@ impl Job {
         Ok(())
     }
 
-    /// Whether a demand is for a new text of which another one, which is being run, will have a longer beginning soon
-    /// than any row has now.
+    /// Returns whether a demand should wait because its text is new and shares a longer prefix with another text, which
+    /// is being run, than with any row now.
     pub(super) fn should_wait(&self, at: usize, rows: &Rows, running: &[Self]) -> bool {
-        /// Below this many tokens, running them again is cheaper than waiting.
+        /// For fewer tokens than this, running them again is cheaper than waiting.
         const SHARED: usize = 8;
         let open = &self.demands[at];
         let [row] = &open.demand.rows[..] else {

@@ -1,30 +1,30 @@
 use crate::GenerateError;
 use crate::task::TaskSize;
 
-/// How much a [`Scheduler`](crate::Scheduler) does at once, and how much memory it may take.
+/// How much a [`Scheduler`](crate::Scheduler) does at once, and how much memory it may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchedulerLimits {
-    /// The most rows that run side by side; fewer do where moving their caches takes longer than what they share. A
-    /// request that needs more runs alone.
+    /// Maximum number of rows to run in parallel. Fewer run if moving their caches costs more than running together
+    /// saves. A request that needs more runs alone.
     pub rows: usize,
-    /// The most requests that wait, each of its outputs counted; one more is refused.
+    /// Maximum number of queued requests, counting each of their outputs; further requests are refused.
     pub queue: usize,
-    /// The most tokens of a prompt in one run while other requests are being written; they wait no longer than that run
-    /// takes.
+    /// Maximum number of prompt tokens per run while other requests generate, who wait no longer than that run takes
+    /// (chunked prefill).
     pub prefill_chunk: usize,
-    /// The most tokens of a prompt in any run, which bounds what a run takes in memory.
+    /// Maximum number of prompt tokens in any run, which bounds the memory of a run.
     pub prefill_most: usize,
-    /// The most bytes of cache, over all rows and kept texts; none is no limit. A request waits until what it may need
-    /// at most is free, and is refused where it would never fit.
+    /// Maximum bytes of cache, over all rows and cached prefixes; `None` is unlimited. A request waits until the most
+    /// it may need is free, and is refused if it could never fit.
     pub cache_bytes: Option<usize>,
-    /// The most bytes of cache that texts of ended requests take, for prompts that begin alike; zero keeps nothing.
+    /// Maximum bytes of cache kept from finished requests, for prompts with a common prefix; zero keeps nothing.
     pub prefix_bytes: usize,
 }
 
 impl Default for SchedulerLimits {
-    /// 64 rows, 1,024 waiting outputs, prompts in pieces of 256 tokens beside others and of 512 alone; no limit of
-    /// memory, and nothing kept.
+    /// 64 rows, 1,024 queued outputs, chunks of 256 prompt tokens, or 512 if nothing else runs; no memory limit, and no
+    /// prefix cache.
     fn default() -> Self {
         Self {
             rows: 64,
@@ -58,7 +58,7 @@ impl SchedulerLimits {
         }
     }
 
-    /// What tasks of these sizes may take together.
+    /// Returns the bytes that tasks of these sizes may use together.
     pub(super) fn bytes(sizes: impl Iterator<Item = TaskSize>, bytes_per_token: usize) -> usize {
         sizes
             .map(TaskSize::bound)
@@ -66,7 +66,7 @@ impl SchedulerLimits {
             .saturating_mul(bytes_per_token)
     }
 
-    /// Whether a task can run beside others.
+    /// Returns whether a task can run in addition to others.
     pub(super) fn has_room(
         &self,
         running: impl Iterator<Item = TaskSize> + Clone,

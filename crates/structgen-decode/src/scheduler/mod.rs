@@ -1,9 +1,9 @@
-//! One loop that owns models, caches and clocks: admit, plan, run, commit.
+//! A loop that owns models, caches and clocks: admit, plan, run, commit.
 //!
-//! Requests become [tasks](crate::task), which demand what they need run. Each step admits what there is room for,
-//! collects the demands of all tasks, runs those together that the model can run together, gives each task its logits,
-//! and lets it go on. So requests join and leave while others run, a long prompt is run in pieces between the steps of
-//! the others, and a request that fails, ends or is cancelled leaves at once.
+//! Requests become [tasks](crate::task), which demand tokens to be run. Each step admits requests as far as there is
+//! room, collects the demands of all tasks, runs together those that the model can, passes each task its logits, and
+//! lets it continue. So requests join and leave while others run (continuous batching), a long prompt is run in chunks
+//! between the steps of others, and a request that fails, ends or is cancelled leaves at once.
 
 mod draft;
 mod job;
@@ -36,11 +36,11 @@ use crate::{
 use job::{Job, Open};
 use rows::Rows;
 
-/// Runs requests on a model: any number side by side, whatever their strategies.
+/// Runs any number of requests concurrently on a model, whatever their strategies.
 ///
-/// This is the loop itself, without threads: whoever owns it [submits](Scheduler::submit) requests and calls
-/// [`step`](Scheduler::step) until nothing is left; [`run`](Scheduler::run) does both for one request.
-/// [`Engine`](crate::Engine) puts it on a thread and returns handles.
+/// This is the loop itself, without threads: [submit](Scheduler::submit) requests and call [`step`](Scheduler::step)
+/// until nothing is left; [`run`](Scheduler::run) does both for one request. [`Engine`](crate::Engine) runs schedulers
+/// on threads and returns handles.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -75,11 +75,11 @@ pub struct Scheduler {
     submitted: u64,
     /// The number of turns that long prompts have had.
     turns: u64,
-    /// Whether masks are computed on other threads while the model runs.
+    /// Whether other threads compute masks while the model runs.
     has_helpers: bool,
 }
 
-/// What tasks work with besides their own state; models and rows are apart.
+/// What tasks share besides their own state, except models and rows.
 struct Tools {
     codec: Codec,
     target: ModelInfo,
@@ -104,27 +104,27 @@ impl Tools {
     }
 }
 
-/// Names a request of a [`Scheduler`].
+/// Identifies a request of a [`Scheduler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
-/// What receives the text of a request as it comes, with the number of the output; it may end that output.
+/// Receives the text of a request as it is generated, with the index of the output; may end that output.
 pub type OnDelta<'d> = &'d mut dyn FnMut(Ticket, usize, Delta<'_>) -> ControlFlow<()>;
 
-/// A request whose tasks have not all ended.
+/// A request with tasks that have not ended.
 struct Submitted {
     outputs: Vec<Option<Result<Outputs, GenerateError>>>,
     left: usize,
 }
 
-/// The tasks of a request, made before a scheduler has anything to do with it.
+/// The tasks of a request, before a scheduler admits them.
 pub struct Tasks {
     pub(crate) tasks: Vec<Box<dyn Task>>,
     pub(crate) priority: i32,
 }
 
 impl Submitted {
-    /// The outcome of the only task, or the outputs of all.
+    /// Returns the outcome of the only task, or the outputs of all.
     fn outputs(self) -> Result<Outputs, GenerateError> {
         let mut outcomes: Vec<Result<Outputs, GenerateError>> =
             self.outputs.into_iter().flatten().collect();
@@ -159,7 +159,7 @@ impl fmt::Debug for Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler for a model whose logits are indexed by the ids of `vocabulary`.
+    /// Creates a scheduler for a model whose logits are indexed by the ids of `vocabulary`.
     pub fn new(
         model: impl LanguageModel + 'static,
         vocabulary: impl Into<Arc<Vocabulary>>,
@@ -188,13 +188,13 @@ impl Scheduler {
         }
     }
 
-    /// Computes masks on its own thread, for schedulers side by side that use all cores without others.
+    /// Computes masks on the scheduler's own thread, for parallel schedulers that already use all cores.
     pub(crate) fn without_helpers(mut self) -> Self {
         self.has_helpers = false;
         self
     }
 
-    /// Sets a tokenizer, which writes forced text in tokens: for drafts of it, and for
+    /// Sets a tokenizer, which encodes forced text: for drafts of it, and for
     /// [`JumpForward::Canonical`](crate::request::JumpForward::Canonical).
     #[must_use]
     pub fn with_encoder(mut self, encoder: Arc<dyn TextEncoder>) -> Self {
@@ -202,11 +202,11 @@ impl Scheduler {
         self
     }
 
-    /// Sets a smaller model with the same tokens, which drafts for speculation and is the amateur of
-    /// contrastive decoding.
+    /// Sets a smaller model with the same tokens, the draft model of speculation and the amateur of contrastive
+    /// decoding.
     ///
     /// # Errors
-    /// [`GenerateError::DraftVocabulary`] when the ids of the two models do not mean the same.
+    /// [`GenerateError::DraftVocabulary`] if the ids of the two models have different meanings.
     pub fn with_draft(
         mut self,
         model: impl LanguageModel + 'static,
@@ -218,7 +218,7 @@ impl Scheduler {
         Ok(self)
     }
 
-    /// Sets how much is done at once, and how much memory it may take.
+    /// Sets how much it does at once, and how much memory it may use.
     #[must_use]
     pub fn with_limits(mut self, limits: SchedulerLimits) -> Self {
         self.target.keep_prefixes(limits.prefix_bytes);
@@ -226,34 +226,34 @@ impl Scheduler {
         self
     }
 
-    /// Sets the heads that draft for the model, for requests that ask for them.
+    /// Sets the heads that draft for the model, for requests that use them.
     #[must_use]
     pub fn with_heads(mut self, heads: impl DraftHeads + 'static) -> Self {
         self.tools.heads = Some(Box::new(heads));
         self
     }
 
-    /// What decoding knows of the model.
+    /// Returns the properties of the model.
     pub fn info(&self) -> &ModelInfo {
         &self.tools.target
     }
 
-    /// What came of keeping texts for prompts that begin alike.
+    /// Returns the prefix cache's statistics.
     pub fn prefix_stats(&self) -> PrefixStats {
         self.target.prefix_stats()
     }
 
-    /// The bytes of cache that are in use, texts kept for later included.
+    /// Returns the bytes of cache in use, including the prefix cache.
     pub fn cache_bytes(&self) -> usize {
         self.target.bytes() + self.draft.as_ref().map_or(0, Rows::bytes)
     }
 
-    /// How much it does at once.
+    /// Returns the limits.
     pub fn limits(&self) -> SchedulerLimits {
         self.limits
     }
 
-    /// Whether one more row could run beside those of the requests that were submitted, and gain by it.
+    /// Returns whether one more row could run in addition to those of the submitted requests, and would be worthwhile.
     pub fn has_room(&self) -> bool {
         let waiting = self
             .waiting
@@ -264,22 +264,22 @@ impl Scheduler {
         rows < self.limits.rows.max(1) && !self.is_crowded(load)
     }
 
-    /// The rows of the running tasks, and the tokens that these hold.
+    /// Returns the rows of each running task, and the tokens they hold.
     fn running_load(&self) -> impl Iterator<Item = (usize, usize)> + Clone {
         let running = self.running.iter();
         running.map(|job| (job.size.rows, job.tokens(&self.target)))
     }
 
-    /// Whether every request has ended.
+    /// Returns whether every request has ended.
     pub fn is_idle(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Takes a request in, to be run by later [steps](Scheduler::step).
+    /// Submits a request, to be run by later [steps](Scheduler::step).
     ///
     /// # Errors
-    /// [`GenerateError`] when nothing could come of it, [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`]
-    /// by the limits.
+    /// [`GenerateError`] if the request is invalid; [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`] if
+    /// it exceeds the limits.
     pub fn submit(&mut self, request: impl Submit) -> Result<Ticket, GenerateError> {
         let tasks = request.tasks(&self.resources())?;
         self.submit_tasks(tasks)
@@ -315,23 +315,23 @@ impl Scheduler {
         Ok(Ticket(request))
     }
 
-    /// Ends a request at its next step, with what there is by then.
+    /// Ends a request at its next step, with what was generated by then.
     pub fn cancel(&mut self, ticket: Ticket) {
         for job in self.running.iter_mut().chain(&mut self.waiting) {
             if job.request == ticket.0 {
                 job.task.stop(FinishReason::Cancelled);
-                // What was demanded is not needed any more.
+                // Its demands are not needed any more.
                 job.demands.clear();
             }
         }
     }
 
-    /// One step of all requests; returns those that have ended with it.
+    /// Performs a step of all requests; returns those that ended with it.
     pub fn step(&mut self) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
         self.step_with(&mut |_, _, _| ControlFlow::Continue(()))
     }
 
-    /// One step of all requests, which passes on their texts as they come.
+    /// Performs a step of all requests, and passes on their texts as they are generated.
     pub fn step_with(
         &mut self,
         on_delta: OnDelta<'_>,
@@ -343,7 +343,7 @@ impl Scheduler {
         self.ended()
     }
 
-    /// Runs one request to its end, beside those submitted before, whose outputs are dropped.
+    /// Runs one request to completion, along with those submitted before, whose outputs are dropped.
     ///
     /// # Errors
     /// [`GenerateError`].
@@ -351,8 +351,8 @@ impl Scheduler {
         self.run_with(request, |_, _| ControlFlow::Continue(()))
     }
 
-    /// Runs one request to its end, and passes on its texts as they come, each with the number of the output. A
-    /// callback that breaks ends that output.
+    /// Runs one request to completion, and passes on its texts as they are generated, each with the index of the
+    /// output. A callback that breaks ends that output.
     ///
     /// # Errors
     /// [`GenerateError`].
@@ -373,10 +373,10 @@ impl Scheduler {
         }
     }
 
-    /// Runs one [request for choices](ChoiceRequest), and returns how probable they are, in their order.
+    /// Runs one [request for choices](ChoiceRequest), and returns their probabilities, in order.
     ///
     /// # Errors
-    /// [`GenerateError`]; [`GenerateError::Choice`] without a choice, and where the model has no distribution.
+    /// [`GenerateError`]; [`GenerateError::Choice`] without a choice, or if the model has no distribution.
     pub fn choose(
         &mut self,
         request: ChoiceRequest,
@@ -384,7 +384,7 @@ impl Scheduler {
         self.run(request)?.choices()
     }
 
-    /// Moves requests from the queue to those that run, as far as there is room.
+    /// Admits queued requests, as far as there is room.
     fn admit(&mut self, on_delta: OnDelta<'_>) {
         let bytes_per_token = self.tools.target.cache_bytes_per_token;
         while let Some(next) = self.waiting.front() {
@@ -405,12 +405,12 @@ impl Scheduler {
         }
     }
 
-    /// Whether one more row would gain little by running beside the others.
+    /// Returns whether one more row would gain little from running with the others.
     ///
-    /// Rows share what a run costs besides them. Where moving their caches takes four times as long, a fifth of a run
-    /// is left to be shared, and caches that leave the processor's own memory make every run slower.
+    /// Rows share the fixed cost of a run. If moving their caches takes four times as long, sharing saves a fifth of a
+    /// run at most, and caches that exceed the processor's own memory slow down every run.
     fn is_crowded(&self, load: impl Iterator<Item = (usize, usize)>) -> bool {
-        /// As many rows run side by side whatever they take, so that long texts do not keep short ones waiting.
+        /// This many rows always run together, so that long texts do not keep short ones waiting.
         const FEW: usize = 4;
         let info = &self.tools.target;
         let sum = |(rows, tokens): (usize, usize), more: (usize, usize)| {
@@ -421,7 +421,7 @@ impl Scheduler {
         rows >= FEW && bytes >= 4 * info.run_cost_bytes()
     }
 
-    /// Lets every task go on whose demands are met, and retires those that have ended.
+    /// Advances every task whose demands are met, and retires those that have ended.
     fn advance_all(&mut self, on_delta: OnDelta<'_>) {
         let mut at = 0;
         while at < self.running.len() {
@@ -432,7 +432,7 @@ impl Scheduler {
         }
     }
 
-    /// Lets a task go on; whether it still runs.
+    /// Advances a task; returns whether it is still running.
     fn advance(&mut self, at: usize, on_delta: OnDelta<'_>) -> bool {
         let job = &mut self.running[at];
         let ticket = Ticket(job.request);
@@ -452,7 +452,7 @@ impl Scheduler {
         false
     }
 
-    /// Takes out a task and releases its rows, which may be kept for texts that begin alike where nothing has failed.
+    /// Removes a task and releases its rows, which may be cached for texts with the same prefix if nothing failed.
     fn take_out(&mut self, at: usize, may_keep: bool) -> Job {
         let mut job = self.running.remove(at);
         for rows in job.take_rows(false) {
@@ -466,7 +466,7 @@ impl Scheduler {
         job
     }
 
-    /// Keeps the outcome of a task until its request has ended.
+    /// Stores the outcome of a task until its request has ended.
     fn deliver(&mut self, request: u64, number: usize, outputs: Result<Outputs, GenerateError>) {
         if let Some(submitted) = self.requests.get_mut(&request)
             && let Some(place) = submitted.outputs.get_mut(number)
@@ -477,7 +477,7 @@ impl Scheduler {
         }
     }
 
-    /// The requests whose tasks have all ended.
+    /// Returns the requests whose tasks have all ended.
     fn ended(&mut self) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
         let ended: Vec<u64> = { self.requests.iter() }
             .filter(|(_, submitted)| submitted.left == 0)

@@ -1,4 +1,4 @@
-//! Rows that are kept for texts that begin alike.
+//! The prefix cache: rows kept for texts with a common prefix.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,26 +8,26 @@ use structgen_vocab::TokenId;
 use super::rows::common;
 use crate::model::RowId;
 
-/// What came of keeping the rows of finished requests for prompts that begin alike.
+/// Statistics of the prefix cache, which keeps the rows of finished requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct PrefixStats {
-    /// Texts of which a beginning was known.
+    /// Texts with a cached prefix.
     pub hits: u64,
-    /// Texts of which none was.
+    /// Texts without one.
     pub misses: u64,
-    /// Tokens that were not run again.
+    /// Tokens that need not be run again.
     pub reused_tokens: u64,
-    /// Kept texts that were evicted.
+    /// Cached texts that were evicted.
     pub evicted: u64,
-    /// Texts that are kept now.
+    /// Texts in the cache now.
     pub kept: usize,
-    /// The bytes that these take.
+    /// Bytes of these.
     pub bytes: usize,
 }
 
 impl PrefixStats {
-    /// Adds those of another scheduler.
+    /// Adds the statistics of another scheduler.
     pub(crate) fn add(&mut self, other: Self) {
         self.hits += other.hits;
         self.misses += other.misses;
@@ -38,9 +38,9 @@ impl PrefixStats {
     }
 }
 
-/// Rows that no task uses, by their texts, none of which begins with another.
+/// Rows that no task uses, by their texts, none of which is a prefix of another.
 ///
-/// In lexicographic order, what begins most like a text stands beside it.
+/// In lexicographic order, the text with the longest common prefix is a neighbour.
 #[derive(Default)]
 pub(super) struct Kept {
     texts: BTreeMap<Vec<TokenId>, KeptRow>,
@@ -49,7 +49,7 @@ pub(super) struct Kept {
 
 struct KeptRow {
     row: RowId,
-    /// The number of its last use.
+    /// The sequence number of its last use.
     used: u64,
 }
 
@@ -60,7 +60,7 @@ impl Kept {
         self.texts.values().map(|kept| kept.row)
     }
 
-    /// The row with the longest beginning of a text, and the number of tokens that they have in common.
+    /// Returns the row with the longest common prefix, and its length in tokens.
     pub(super) fn longest(&self, text: &[TokenId]) -> Option<(RowId, usize)> {
         let (before, after) = self.neighbours(text);
         let found = { before.into_iter().chain(after) }
@@ -68,7 +68,7 @@ impl Kept {
         found.max_by_key(|&(_, known)| known)
     }
 
-    /// Counts a use of a row, if it is one of these.
+    /// Counts a use of a row, if it is cached.
     pub(super) fn count_use(&mut self, row: RowId) {
         self.uses += 1;
         let kept = self.texts.values_mut().find(|kept| kept.row == row);
@@ -77,13 +77,13 @@ impl Kept {
         }
     }
 
-    /// Whether some kept text begins with this one.
+    /// Returns whether this text is a prefix of some cached text.
     pub(super) fn covers(&self, text: &[TokenId]) -> bool {
         let (_, after) = self.neighbours(text);
         after.is_some_and(|(tokens, _)| tokens.starts_with(text))
     }
 
-    /// Keeps a row; returns the one with which its text begins, which is kept no longer.
+    /// Caches a row; returns the row whose text is a prefix of this one, which is removed.
     pub(super) fn insert(&mut self, text: Vec<TokenId>, row: RowId) -> Option<RowId> {
         let (before, _) = self.neighbours(&text);
         let shorter = before.filter(|(tokens, _)| text.starts_with(tokens));
@@ -95,14 +95,14 @@ impl Kept {
         replaced.map(|kept| kept.row)
     }
 
-    /// Takes out the row that was not used for longest.
+    /// Removes the least recently used row.
     pub(super) fn take_oldest(&mut self) -> Option<RowId> {
         let oldest = self.texts.iter().min_by_key(|(_, kept)| kept.used);
         let text = oldest?.0.clone();
         self.texts.remove(&text).map(|kept| kept.row)
     }
 
-    /// The last text before this one, and the first that is it or comes after it.
+    /// Returns the last text before this one, and the first that is equal or comes after it.
     fn neighbours(&self, text: &[TokenId]) -> (Option<Entry<'_>>, Option<Entry<'_>>) {
         let before = (Bound::Unbounded, Bound::Excluded(text));
         let after = (Bound::Included(text), Bound::Unbounded);

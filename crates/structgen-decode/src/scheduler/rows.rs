@@ -1,4 +1,4 @@
-//! The rows of one model: which tokens each holds, and which are kept for texts that begin alike.
+//! The rows of one model: the tokens each contains, and those cached for texts with a common prefix.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,12 +9,12 @@ use super::prefixes::{Kept, PrefixStats};
 use crate::task::RowDemand;
 use crate::{LanguageModel, ModelError, model::RowId};
 
-/// The tokens that each row holds.
+/// The tokens in each row.
 #[derive(Debug, Default)]
 pub(super) struct RowTokens(BTreeMap<RowId, Vec<TokenId>>);
 
 impl RowTokens {
-    /// A row was run.
+    /// Appends the tokens of a run to a row.
     pub(super) fn append(&mut self, row: RowId, tokens: &[TokenId]) {
         self.0.entry(row).or_default().extend_from_slice(tokens);
     }
@@ -25,7 +25,7 @@ pub(super) struct Rows {
     pub(super) model: Box<dyn LanguageModel>,
     tokens: RowTokens,
     kept: Kept,
-    /// The most bytes that kept rows may take.
+    /// Maximum bytes of cached rows.
     max_kept_bytes: usize,
     stats: PrefixStats,
 }
@@ -41,7 +41,7 @@ impl Rows {
         }
     }
 
-    /// Sets how many bytes rows may take that are kept for prompts that begin alike.
+    /// Sets the maximum bytes of rows cached for prompts with a common prefix.
     pub(super) fn keep_prefixes(&mut self, max_bytes: usize) {
         self.max_kept_bytes = max_bytes;
     }
@@ -54,19 +54,19 @@ impl Rows {
         }
     }
 
-    /// The model apart from the tokens of its rows, so that these can be added to while a run's output is borrowed.
+    /// Splits the model from the tokens of its rows, so that they can be appended to while a run's output is borrowed.
     pub(super) fn split(&mut self) -> (&mut dyn LanguageModel, &mut RowTokens) {
         (&mut *self.model, &mut self.tokens)
     }
 
-    /// The tokens that a row holds.
+    /// Returns the tokens in a row.
     pub(super) fn tokens(&self, row: RowId) -> &[TokenId] {
         self.tokens.0.get(&row).map_or(&[], Vec::as_slice)
     }
 
-    /// The longest beginning of a text, of at most `most` tokens, that some row holds.
+    /// Returns the row with the longest prefix of a text, at most `most` tokens of it, and its length.
     pub(super) fn longest_known(&self, tokens: &[TokenId], most: usize) -> Option<(RowId, usize)> {
-        // Of several as long, the oldest.
+        // Among equally long ones, the oldest.
         { self.tokens.0.iter() }
             .map(|(&row, own)| (row, common(own, tokens)))
             .chain(self.kept.longest(tokens))
@@ -75,8 +75,8 @@ impl Rows {
             .max_by_key(|&(row, known)| (known, Reverse(row)))
     }
 
-    /// Opens a row for a new text, with as much of its beginning as is known, at most `most` tokens; also returns how
-    /// much that is.
+    /// Opens a row for a new text, with as much of its prefix as is cached, at most `most` tokens; also returns that
+    /// length.
     pub(super) fn open(
         &mut self,
         tokens: &[TokenId],
@@ -95,7 +95,7 @@ impl Rows {
         Ok((row, len))
     }
 
-    /// Opens a row with the first tokens of another, which are these.
+    /// Opens a row with the first tokens of another, which are `tokens`.
     fn fork(&mut self, row: RowId, tokens: &[TokenId]) -> Result<RowId, ModelError> {
         let fork = self.model.fork_row(row, tokens.len())?;
         self.tokens.0.insert(fork, tokens.to_vec());
@@ -116,7 +116,7 @@ impl Rows {
         self.tokens.0.remove(&row);
     }
 
-    /// Makes `rows` those that a demand continues. On an error they stay rows of the task, to be closed with it.
+    /// Changes `rows` to those that a demand continues. After an error they are still the task's, to be closed with it.
     pub(super) fn continue_rows(
         &mut self,
         rows: &mut Vec<RowId>,
@@ -132,7 +132,7 @@ impl Rows {
         let mut reused = 0;
         let before = rows.clone();
         if demanded.iter().all(|demand| demand.keep > 0) {
-            // Rows that nothing continues make room for those that are forked.
+            // Close rows that nothing continues first, to make room for forks.
             let is_continued = |row: &RowId| {
                 { demanded.iter() }.any(|demand| before.get(demand.parent) == Some(row))
             };
@@ -160,7 +160,8 @@ impl Rows {
                 }
                 _ => {
                     let most = demand.tokens.len() - demand.positions.max(1);
-                    // Rows of one demand take as many tokens each, so they begin alike or anew.
+                    // The rows of a demand run the same number of tokens, so they must start with the same cached
+                    // length, or empty.
                     let most = if demanded.len() == 1 { most } else { 0 };
                     let (row, known) = self.open(&demand.tokens, most)?;
                     reused = known;
@@ -178,7 +179,7 @@ impl Rows {
         Ok(reused)
     }
 
-    /// A task needs its rows no longer. A single one is kept for texts that begin alike, as far as there is room.
+    /// Releases the rows of a task. A single row is cached for texts with the same prefix, as far as there is room.
     pub(super) fn release(&mut self, rows: Vec<RowId>, may_keep: bool) {
         let keep = may_keep && rows.len() == 1 && self.max_kept_bytes > 0;
         for row in rows {
@@ -205,7 +206,7 @@ impl Rows {
         self.evict(self.max_kept_bytes);
     }
 
-    /// Closes kept rows, least recently used first, until the others take at most `max_bytes`.
+    /// Closes cached rows, least recently used first, until the others use at most `max_bytes`.
     pub(super) fn evict(&mut self, max_bytes: usize) {
         while self.kept_bytes() > max_bytes
             && let Some(row) = self.kept.take_oldest()
@@ -219,14 +220,14 @@ impl Rows {
         self.kept.rows().map(|row| self.model.row_bytes(row)).sum()
     }
 
-    /// The bytes of all rows.
+    /// Returns the bytes of all rows.
     pub(super) fn bytes(&self) -> usize {
         let used = self.tokens.0.keys().map(|&row| self.model.row_bytes(row));
         used.sum::<usize>() + self.kept_bytes()
     }
 }
 
-/// The number of first tokens that two texts have in common.
+/// Returns the length of the common prefix of two texts.
 pub(super) fn common(a: &[TokenId], b: &[TokenId]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }

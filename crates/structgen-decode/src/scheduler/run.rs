@@ -1,4 +1,4 @@
-//! Planning and running: which demands go together, and what becomes of a run that fails.
+//! Planning and running: which demands run together, and how failed runs are handled.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -12,11 +12,11 @@ use crate::{
     model::{Packing, RowRun},
 };
 
-/// A demand of at most this many tokens belongs to a text that is being written; a longer one is a prompt, which is run
-/// in pieces.
+/// A demand of at most this many tokens belongs to a text that is being generated; a longer one is a prompt, which is
+/// run in chunks.
 const WRITTEN: usize = 32;
 
-/// A demand of a job, by their places, and how many of its tokens are run.
+/// A demand of a job, by their indices, and how many of its tokens to run.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     job: usize,
@@ -25,7 +25,7 @@ struct Part {
 }
 
 impl Scheduler {
-    /// Runs the models once for all demands that can go together, and then for pieces of prompts.
+    /// Runs the models once for all demands that can run together, and then for chunks of prompts.
     pub(super) fn run_demands(&mut self, on_delta: OnDelta<'_>) {
         self.begin_demands();
         for drafted in [true, false] {
@@ -40,7 +40,7 @@ impl Scheduler {
         self.retire_failed();
     }
 
-    /// Gives every demand its rows, but for those that wait for the beginning of another's text.
+    /// Gives every demand its rows, except those that wait for another text's prefix.
     fn begin_demands(&mut self) {
         for at in 0..self.running.len() {
             for demand in 0..self.running[at].demands.len() {
@@ -61,7 +61,8 @@ impl Scheduler {
         }
     }
 
-    /// The demands whose texts are being written, with as many tokens as they can take together; and pieces of prompts.
+    /// Returns the demands of texts that are being generated, with as many tokens as they can run together; and chunks
+    /// of prompts.
     fn plan(&mut self, drafted: bool) -> (Vec<Part>, Vec<Part>) {
         let rows = match (drafted, &self.draft) {
             (true, Some(draft)) => draft,
@@ -83,7 +84,7 @@ impl Scheduler {
                     demand,
                     tokens,
                 };
-                // Where rows have to take alike, a short prompt would go a token at a time.
+                // If all rows must run the same number of tokens, a short prompt would advance by one token at a time.
                 let is_prompt = tokens > WRITTEN || takes_alike && tokens > 1 && open.is_new_text();
                 match is_prompt {
                     true => prompts.push(part),
@@ -92,7 +93,7 @@ impl Scheduler {
             }
         }
         if takes_alike {
-            // A row with many tokens ready takes as many as the others, and costs them nothing.
+            // A row with several tokens ready runs as many as the others, at no extra cost to them.
             let fewest = written.iter().map(|part| part.tokens).min();
             for part in &mut written {
                 part.tokens = fewest.unwrap_or(part.tokens);
@@ -102,7 +103,7 @@ impl Scheduler {
         (written, self.take_turns(prompts, is_alone))
     }
 
-    /// As much of some prompts as one step may run, those first that have waited longest.
+    /// Selects as much of the prompts as one step may run, those that have waited longest first.
     fn take_turns(&mut self, mut prompts: Vec<Part>, is_alone: bool) -> Vec<Part> {
         let mut room = match is_alone {
             true => self.limits.prefill_most,
@@ -132,7 +133,7 @@ impl Scheduler {
         taken
     }
 
-    /// Runs parts of demands together; where that fails, one by one, so that only those fail whose fault it is.
+    /// Runs parts of demands together; if that fails, one by one, so that only those at fault fail.
     fn run_parts(&mut self, mut parts: Vec<Part>, drafted: bool, on_delta: OnDelta<'_>) {
         parts.retain(|part| self.running[part.job].failed.is_none());
         if parts.is_empty() {
@@ -161,7 +162,7 @@ impl Scheduler {
         }
     }
 
-    /// The rows of a model, and everything else that a run touches.
+    /// Splits off the rows of a model from everything else that a run uses.
     fn split(&mut self, drafted: bool) -> (&mut Rows, Runner<'_>) {
         let rows = match (drafted, &mut self.draft) {
             (true, Some(draft)) => draft,
@@ -175,7 +176,7 @@ impl Scheduler {
         (rows, runner)
     }
 
-    /// Takes out the tasks that have failed.
+    /// Removes the tasks that have failed.
     fn retire_failed(&mut self) {
         let mut at = 0;
         while at < self.running.len() {
@@ -190,7 +191,7 @@ impl Scheduler {
     }
 }
 
-/// What a run needs besides the rows of a model.
+/// What a run uses besides the rows of a model.
 struct Runner<'s> {
     running: &'s mut [Job],
     tools: &'s mut Tools,
@@ -198,7 +199,7 @@ struct Runner<'s> {
 }
 
 impl Runner<'_> {
-    /// One run of a model, beside which the tasks prepare what they can; then each takes what came of it.
+    /// Runs a model once, while the tasks prepare what they can; then passes each its results.
     fn run(
         &mut self,
         rows: &mut Rows,
@@ -270,7 +271,7 @@ impl Runner<'_> {
     }
 }
 
-/// Lets tasks prepare on other threads while this one, which the model may be bound to, does `work`.
+/// Lets tasks prepare on other threads while this one, to which the model may be bound, does `work`.
 fn beside<R>(preparing: Vec<&mut Box<dyn Task>>, work: impl FnOnce() -> R) -> R {
     if preparing.is_empty() {
         return work();

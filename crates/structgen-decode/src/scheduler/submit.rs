@@ -1,4 +1,4 @@
-//! What a scheduler takes.
+//! What can be submitted to a scheduler.
 
 use structgen_vocab::TokenId;
 
@@ -9,8 +9,8 @@ use crate::{
     strategies::{ChoiceRequest, LogitsRequest},
 };
 
-/// What can be submitted: a [`Request`] for outputs, a [`ChoiceRequest`] for the probabilities of choices, or a
-/// [`LogitsRequest`] for what the model gives after the tokens of a text.
+/// A request that can be submitted: a [`Request`] for outputs, a [`ChoiceRequest`] for the probabilities of choices, or
+/// a [`LogitsRequest`] for the logits after the tokens of a text.
 pub trait Submit: sealed::Submit {}
 
 impl<R: sealed::Submit> Submit for R {}
@@ -19,10 +19,10 @@ pub(super) mod sealed {
     use super::{GenerateError, Resources, Tasks};
 
     pub trait Submit {
-        /// Whether its text is wanted as it comes.
+        /// Returns whether its text is requested as it is generated.
         fn has_events(&self) -> bool;
 
-        /// The tasks of a request, which need no model to be made.
+        /// Creates the tasks of a request, which does not need the model.
         fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError>;
     }
 }
@@ -38,7 +38,7 @@ impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
         if let Strategy::Guidance(guidance) = &mut self.strategy
             && resources.target.output_start.is_some()
         {
-            // Without a prompt, guidance leads away from an empty input.
+            // Without a prompt, guidance steers away from an empty input.
             start_output(&mut guidance.prompt, resources)?;
         }
         Strategy::tasks(self, resources).map(|tasks| Tasks { tasks, priority })
@@ -69,12 +69,12 @@ impl sealed::Submit for LogitsRequest {
     }
 }
 
-/// Puts what starts the output of an encoder-decoder after its prompt.
+/// Appends the tokens that start an encoder-decoder's output to its prompt.
 fn start_output(prompt: &mut Vec<TokenId>, resources: &Resources<'_>) -> Result<(), GenerateError> {
     let Some(start) = &resources.target.output_start else {
         return Ok(());
     };
-    // A prompt may be a whole input already.
+    // The prompt may already be a complete input.
     let is_ended = start.end.is_some() && prompt.last().copied() == start.end;
     let len = prompt.len() - usize::from(is_ended);
     prompt.extend(start.tokens().skip(usize::from(is_ended)));

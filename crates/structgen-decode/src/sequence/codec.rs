@@ -1,5 +1,4 @@
-//! Tokens into text and text into tokens; and canonical forcing, which writes text that the constraint forces in the
-//! tokens that the tokenizer gives.
+//! Decodes tokens and encodes text; and canonical forcing, which tokenizes forced text as the tokenizer does.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::{
     request::TextEncoder,
 };
 
-/// Turns tokens into text and, where there is a tokenizer, text into tokens.
+/// Decodes tokens to text and, if there is a tokenizer, encodes text.
 #[derive(Clone)]
 pub(crate) struct Codec {
     pub(crate) vocabulary: Arc<Vocabulary>,
@@ -27,7 +26,7 @@ impl fmt::Debug for Codec {
     }
 }
 
-/// The most bytes of forced text that are looked at.
+/// Maximum bytes of forced text to examine.
 const FORCED_BYTES: usize = 4096;
 
 impl Codec {
@@ -35,7 +34,7 @@ impl Codec {
         self.vocabulary.token_bytes(token).map_or(0, <[u8]>::len)
     }
 
-    /// Whether a token longer than `left` bytes may come next.
+    /// Returns whether a token longer than `left` bytes may come next.
     fn may_be_longer(&self, mask: &impl AllowedTokens, left: usize) -> bool {
         if left >= self.vocabulary.max_token_len() {
             return false;
@@ -47,12 +46,12 @@ impl Codec {
         }
     }
 
-    /// The tokens that follow `output` as the tokenizer would write the text that the constraint forces, last one
+    /// Returns the tokens after `output` by which the tokenizer encodes the text that the constraint forces, last one
     /// first.
     ///
-    /// A token is certain where no token that may come is longer than what is left of the forced text: else, what is
-    /// not known yet could belong to it. And what was written before has to be what the tokenizer gives as well. At
-    /// most `room` tokens, each within the budget. The constraint is where it was afterwards.
+    /// A token is certain if no allowed token is longer than the rest of the forced text: otherwise it could extend
+    /// into text that is not known yet. Moreover, the tokens so far must be what the tokenizer gives. Returns at most
+    /// `room` tokens, each within the budget. The constraint is restored afterwards.
     pub(crate) fn jump<C: Constraint>(
         &self,
         output: &[TokenId],
@@ -64,7 +63,7 @@ impl Codec {
             return Ok(Vec::new());
         };
         let forced = constraint.forced_text(FORCED_BYTES)?;
-        // Mostly nothing is certain, and encoding is spared.
+        // Usually nothing is certain, and the text need not be encoded.
         if forced.is_empty() || self.may_be_longer(mask, forced.len()) {
             return Ok(Vec::new());
         }
@@ -109,7 +108,7 @@ impl Codec {
         }
     }
 
-    /// Takes a token if it is certain and leaves enough of the budget.
+    /// Accepts a token if it is certain and leaves enough of the budget.
     fn fits<C: Constraint>(
         &self,
         constraint: &mut C,

@@ -1,15 +1,15 @@
-//! What the model is shown of a sequence that has outgrown its context.
+//! The part of a sequence that the model sees once it has outgrown the context.
 
 use structgen_vocab::TokenId;
 
 use super::Sequence;
 use crate::{Constraint, GenerateError, GenerateOptions, ModelInfo, request::ContextOverflow};
 
-/// The first tokens and the last ones of a sequence.
+/// The first and the last tokens of a sequence.
 #[derive(Debug, Clone)]
 pub(super) struct Cropped {
     tokens: Vec<TokenId>,
-    /// How many are left out between them.
+    /// The number of tokens dropped between them.
     dropped: usize,
 }
 
@@ -19,7 +19,7 @@ impl Cropped {
     }
 }
 
-/// How many tokens may be generated after a prompt.
+/// Returns how many tokens may be generated after a prompt.
 pub(super) fn budget(
     prompt: usize,
     options: &GenerateOptions,
@@ -39,7 +39,7 @@ pub(super) fn budget(
             Ok(options.max_new_tokens.unwrap_or(context_length - prompt))
         }
         ContextOverflow::Crop { keep } => {
-            // One that is new, and one before it.
+            // Room for a new token, and one before it.
             if keep.saturating_add(2) > context_length {
                 return Err(GenerateError::CropKeepsAll {
                     keep,
@@ -52,8 +52,8 @@ pub(super) fn budget(
 }
 
 impl<C: Constraint> Sequence<C> {
-    /// Where the tokens are more than the model can attend to, leaves out those after the first ones, so that half of
-    /// the room after these is free; whether it did. All that is shown has to be run then.
+    /// If there are more tokens than the model can attend to, drops some after the first ones, so that half of the room
+    /// after these is free. Returns whether it did; everything that is left must then be run again.
     pub(crate) fn crop(&mut self, context_length: usize) -> bool {
         let shown = self.all().len();
         let ContextOverflow::Crop { keep } = self.options.overflow else {
@@ -64,7 +64,7 @@ impl<C: Constraint> Sequence<C> {
         }
         let keep = keep.min(self.prompt);
         let room = context_length - keep;
-        // Tokens that wait for their log probabilities stay as far as there is room, and the one before them.
+        // Tokens that wait for their log probabilities are kept as far as there is room, with the one before them.
         let pending = shown - self.seen;
         let tail = (room / 2).max(pending + 1).min(room).max(1);
         let end = self.all.len();
@@ -73,7 +73,7 @@ impl<C: Constraint> Sequence<C> {
             tokens: [&self.all[..keep], &self.all[keep + dropped..]].concat(),
             dropped,
         });
-        // What is left out is never scored.
+        // Dropped tokens are never scored.
         let least = (keep + dropped + 1).saturating_sub(self.prompt);
         self.scored = self.scored.max(least);
         self.seen = 0;
@@ -85,7 +85,7 @@ impl<C: Constraint> Sequence<C> {
         self.cropped.as_ref().map_or(0, |cropped| cropped.dropped)
     }
 
-    /// The place, in what the model is shown, of the token before the first that has no log probabilities yet.
+    /// Returns the position, in what the model sees, of the token before the first without log probabilities.
     pub(super) fn before_unscored(&self) -> usize {
         self.prompt + self.scored - 1 - self.dropped()
     }

@@ -1,11 +1,11 @@
-//! The end of a sequence: its output, or what there is of it.
+//! The end of a sequence: its output, or the part that there is.
 
 use super::Codec;
 use super::{OnDelta, Sequence};
 use crate::{Constraint, Delta, FinishReason, GenerateError, Generation, request::Incomplete};
 
 impl<C: Constraint> Sequence<C> {
-    /// The output, which ended so; an error if it was cut before it was complete.
+    /// Returns the output, which ended for this reason, or an error if it was cut before it was complete.
     pub(crate) fn finish(
         mut self,
         finish: FinishReason,
@@ -42,7 +42,7 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// Whether the text, as it is after trimming, is a whole output.
+    /// Returns whether the text, after trimming, is a complete output.
     fn is_complete(&mut self, finish: &FinishReason, codec: &Codec) -> bool {
         if !self.constraint.has_structure() {
             return true;
@@ -50,7 +50,7 @@ impl<C: Constraint> Sequence<C> {
         match finish {
             FinishReason::Eos(_) | FinishReason::ConstraintFinished => true,
             FinishReason::StopString(_) => {
-                // The constraint can tell at token borders only. Text that ends inside a token counts as cut.
+                // The constraint can only decide at token borders. Text that ends inside a token counts as cut.
                 let mut end = self.prefill_bytes;
                 let kept = self.text.len();
                 let mut lengths = self.tokens.iter().map(|token| {

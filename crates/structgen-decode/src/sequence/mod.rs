@@ -1,4 +1,4 @@
-//! One output under way: its constraint, its samplers, its text and its statistics. No model is part of it.
+//! An output in progress: its constraint, samplers, text and statistics, but no model.
 
 mod codec;
 mod crop;
@@ -29,10 +29,10 @@ use crop::Cropped;
 use step::model_log_prob;
 use text::OutputText;
 
-/// A mask that may have been computed already.
+/// A mask that may already be computed.
 pub(crate) type SomeMask<C> = Option<Result<Arc<<C as Constraint>::Mask>, ConstraintError>>;
 
-/// What is told of each piece of text; it may end the output.
+/// Called for each piece of text; may end the output.
 pub(crate) type OnDelta<'d> = &'d mut dyn FnMut(Delta<'_>) -> ControlFlow<()>;
 
 /// A sequence being generated: everything but the model and its cache.
@@ -47,17 +47,17 @@ pub(crate) struct Sequence<C> {
     all: Vec<TokenId>,
     /// How many of them are prompt and prefill.
     prompt: usize,
-    /// What the model is shown instead, where they are more than it can attend to.
+    /// What the model sees instead, if they are more than it can attend to.
     cropped: Option<Cropped>,
-    /// How many of what the model is shown it has seen.
+    /// How many tokens of what the model sees it has processed.
     pub(crate) seen: usize,
-    /// Whether the model has seen prompt and prefill.
+    /// Whether the model has processed prompt and prefill.
     prefilled: bool,
     tokens: Vec<GeneratedToken>,
     end: Option<GeneratedToken>,
-    /// How many of the first tokens have their log probabilities; what follows was forced.
+    /// The number of first tokens with log probabilities; the rest was forced.
     scored: usize,
-    /// Tokens of forced text that come next, last one first.
+    /// Tokens of forced text to come, last one first.
     jump: Vec<TokenId>,
     text: OutputText,
     prefill_bytes: usize,
@@ -65,16 +65,16 @@ pub(crate) struct Sequence<C> {
     started: Instant,
 }
 
-/// What a sequence needs to go on.
+/// What a sequence needs to continue.
 pub(crate) enum Next<M> {
     /// Nothing: it has ended.
     Ended(FinishReason),
-    /// The logits after all of its tokens; and the mask to choose by, where that was ready.
+    /// The logits after all of its tokens; and the mask for the choice, if it was ready.
     Logits(Option<Arc<M>>),
 }
 
 impl<C: Constraint> Sequence<C> {
-    /// The sequence after `prompt`, before its first token.
+    /// Creates the sequence after `prompt`, before its first token.
     pub(crate) fn start(
         prompt: &[TokenId],
         mut constraint: C,
@@ -147,7 +147,7 @@ impl<C: Constraint> Sequence<C> {
         })
     }
 
-    /// Passes on the text of the prefill, then [`advance`](Sequence::advance).
+    /// Passes on the text of the prefill, then calls [`advance`](Sequence::advance).
     pub(crate) fn begin(
         &mut self,
         codec: &Codec,
@@ -161,7 +161,7 @@ impl<C: Constraint> Sequence<C> {
         self.advance(codec, on_delta)
     }
 
-    /// Takes forced tokens, up to where the model has to be asked or the sequence ends.
+    /// Accepts forced tokens, up to where the model is needed or the sequence ends.
     pub(crate) fn advance(
         &mut self,
         codec: &Codec,
@@ -184,7 +184,7 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// Whether nothing can follow, or no token is left.
+    /// Returns why the sequence has ended, if nothing can follow or no token is left.
     pub(crate) fn ended(&self) -> Option<FinishReason> {
         if self.constraint.is_finished() {
             Some(FinishReason::ConstraintFinished)
@@ -202,8 +202,8 @@ impl<C: Constraint> Sequence<C> {
             .map_err(|source| GenerateError::Constraint { step, source })
     }
 
-    /// The token that comes next without a choice. A mask that is not ready has several, and no text is forced after
-    /// it.
+    /// Returns the token that comes next without a choice. A mask that is not ready has several tokens, and no text is
+    /// forced after it.
     pub(crate) fn forced_token(
         &mut self,
         ready: Option<&C::Mask>,
@@ -232,9 +232,9 @@ impl<C: Constraint> Sequence<C> {
         Ok(self.jump.pop())
     }
 
-    /// Chooses a token by the logits after all of them, and takes it and what is forced after it.
+    /// Chooses a token by the logits after all tokens, and accepts it and the tokens forced after it.
     ///
-    /// The mask is computed if it is not given.
+    /// Computes the mask if it is not given.
     pub(crate) fn choose(
         &mut self,
         logits: &[f32],
@@ -250,7 +250,7 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// Chooses a token by the logits after all of them, and does not take it. The mask is computed if it is not given.
+    /// Chooses a token by the logits after all tokens, without accepting it. Computes the mask if it is not given.
     pub(crate) fn pick(
         &mut self,
         logits: &[f32],
@@ -272,7 +272,8 @@ impl<C: Constraint> Sequence<C> {
         )
     }
 
-    /// The `most` best tokens by the logits after all of them, with the mask, which is computed if it is not given.
+    /// Returns the `most` best tokens by the logits after all tokens, with the mask, which is computed if it is not
+    /// given.
     pub(crate) fn best(
         &mut self,
         logits: &[f32],
@@ -300,7 +301,7 @@ impl<C: Constraint> Sequence<C> {
         })
     }
 
-    /// Takes a token that was chosen.
+    /// Accepts a token that was chosen.
     pub(crate) fn take_chosen(
         &mut self,
         chosen: Chosen,
@@ -312,7 +313,7 @@ impl<C: Constraint> Sequence<C> {
         self.take(chosen.accepted, false, chosen.scores, codec, on_delta)
     }
 
-    /// Takes a token that had no alternative.
+    /// Accepts a token that had no alternative.
     pub(crate) fn take_forced(
         &mut self,
         token: TokenId,
@@ -328,7 +329,7 @@ impl<C: Constraint> Sequence<C> {
         )
     }
 
-    /// Takes a token, the end included, that something else has chosen. Nobody sees the text before it is complete.
+    /// Accepts a token chosen elsewhere, which may be an end. The text is not passed on before it is complete.
     pub(crate) fn take_known(
         &mut self,
         token: TokenId,
@@ -342,7 +343,7 @@ impl<C: Constraint> Sequence<C> {
         Ok(())
     }
 
-    /// Makes a token part of the output; the reason, if that ends it.
+    /// Makes a token part of the output; returns the reason if that ends it.
     fn take(
         &mut self,
         accepted: Accepted,
@@ -405,7 +406,7 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// What the next choice may not take.
+    /// Returns the limits of the next choice.
     pub(crate) fn limits(&self) -> Limits {
         let step = self.tokens.len();
         Limits {
@@ -416,7 +417,7 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// What is to be known of its tokens.
+    /// Returns what to record about its tokens.
     pub(crate) fn wanted(&self) -> Wanted {
         Wanted {
             log_probs: self.options.log_probs,
@@ -425,48 +426,49 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// The tokens of the output so far, the prefill included.
+    /// Returns the tokens of the output so far, including the prefill.
     pub(crate) fn output(&self) -> &[TokenId] {
         &self.all[self.prompt_len()..]
     }
 
-    /// The number of tokens of the prompt, the prefill not included.
+    /// Returns the number of tokens of the prompt, without the prefill.
     pub(crate) fn prompt_len(&self) -> usize {
         self.prompt - self.options.prefill.len()
     }
 
-    /// The most tokens that the model may have to hold for it.
+    /// Returns the maximum number of tokens that the model may have to hold for it.
     pub(crate) fn most_tokens(&self) -> usize {
         self.prompt.saturating_add(self.budget)
     }
 
-    /// Prompt, prefill and output, as the model is shown them.
+    /// Returns prompt, prefill and output, as the model sees them.
     pub(crate) fn all(&self) -> &[TokenId] {
         let cropped = self.cropped.as_ref();
         cropped.map_or(&self.all[..], Cropped::tokens)
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub(crate) fn text(&self) -> &[u8] {
         self.text.bytes()
     }
 
-    /// Whether the time limit has passed.
+    /// Returns whether the time limit has passed.
     pub(crate) fn is_late(&self) -> bool {
         let limit = self.options.time_limit;
         limit.is_some_and(|limit| self.started.elapsed() >= limit)
     }
 
-    /// How many tokens were generated.
+    /// Returns the number of generated tokens.
     pub(crate) fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// How many tokens the model has to see yet: all but, where the sequence has ended, those that nobody asks about.
+    /// Returns the number of tokens that the model must still process: all, except those whose logits are not needed
+    /// once the sequence has ended.
     pub(crate) fn unseen(&self, has_ended: bool) -> usize {
         let end = match has_ended {
             false => self.all().len(),
-            // The last token's own logits are not needed: they would be about the one after it.
+            // The last token's own logits are not needed: they are about the token after it.
             true if self.wants_scores() => self.all().len() - 1,
             true => 0,
         };
@@ -477,7 +479,7 @@ impl<C: Constraint> Sequence<C> {
         self.options.log_probs && self.scored < self.tokens.len()
     }
 
-    /// For how many of the last positions logits are needed, when the model has seen `n` more tokens.
+    /// Returns for how many of the last positions logits are needed, once the model has processed `n` more tokens.
     pub(crate) fn positions(&self, n: usize) -> usize {
         if !self.wants_scores() {
             return 1;
@@ -487,7 +489,8 @@ impl<C: Constraint> Sequence<C> {
         end.saturating_sub(before_first.max(self.seen)).max(1)
     }
 
-    /// The model has seen `n` more tokens: fills in the log probabilities of forced ones that its logits tell.
+    /// Records that the model has processed `n` more tokens: fills in the log probabilities of forced tokens from its
+    /// logits.
     ///
     /// The output has `after` more positions after these tokens.
     pub(crate) fn see(&mut self, n: usize, output: &RowOutput<'_>, after: usize) {
@@ -510,8 +513,8 @@ impl<C: Constraint> Sequence<C> {
         self.seen = end;
     }
 
-    /// What the model has to run before the sequence can go on, or, where it has ended, before all log probabilities
-    /// are known.
+    /// Returns what the model has to run before the sequence can continue or, if it has ended, before all log
+    /// probabilities are known.
     pub(crate) fn demand(&mut self, has_ended: bool, context_length: usize) -> Option<Demand> {
         if !has_ended || self.unseen(true) > 0 {
             self.crop(context_length);
@@ -521,7 +524,7 @@ impl<C: Constraint> Sequence<C> {
         (n > 0).then(|| Demand::row(Text::Main, self.seen, tokens, self.positions(n)))
     }
 
-    /// The next tokens were known, and need not be run.
+    /// Records that the next tokens are cached, and need not be run.
     pub(crate) fn reuse(&mut self, tokens: usize) {
         if tokens > 0 {
             self.seen += tokens;
@@ -529,14 +532,14 @@ impl<C: Constraint> Sequence<C> {
         }
     }
 
-    /// The model has run some of the demanded tokens.
+    /// Records that the model has run some of the demanded tokens.
     pub(crate) fn take_run(&mut self, given: &Given<'_>, output: &RowOutput<'_>) {
         self.reuse(given.reused);
         self.see(given.tokens, output, 0);
         self.count_run(&given.times);
     }
 
-    /// Counts a run of the model that this sequence took part in, and what it waited for masks after it.
+    /// Counts a run of the model for this sequence, and the time that it waited for masks.
     pub(crate) fn count_run(&mut self, times: &RunTimes) {
         self.stats.runs += 1;
         self.stats.model_time += times.model;

@@ -1,4 +1,4 @@
-//! One choice: the allowed tokens, less what the budget and the bans take, through the samplers.
+//! A choice: the allowed tokens, without those that the budget and the bans exclude, go through the samplers.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::{
 /// After this many refused choices in one step, every candidate is checked at once.
 const MISSES: usize = 4;
 
-/// What a step may not take, apart from the constraint.
+/// Limits of a step, besides the constraint.
 pub(crate) struct Limits {
-    /// Tokens generated before.
+    /// The number of tokens generated before.
     pub(crate) step: usize,
-    /// Tokens that may still come, this one included.
+    /// The number of tokens that may still come, including this one.
     pub(crate) remaining: usize,
     /// The ids that end the output.
     pub(crate) eos: Arc<[TokenId]>,
-    /// Whether the output is still below its minimum length.
+    /// Whether the output is below its minimum length.
     pub(crate) ban_eos: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Chosen {
     pub(crate) lifted: bool,
 }
 
-/// What is to be known of each chosen token.
+/// What to record about each chosen token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) log_probs: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Wanted {
     pub(crate) refused: usize,
 }
 
-/// What is known of a chosen token.
+/// The data recorded about a chosen token.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scores {
     pub(crate) log_probs: Option<TokenLogProbs>,
@@ -52,28 +52,27 @@ pub(crate) struct Scores {
     pub(crate) mask: Option<MaskReport>,
 }
 
-/// The best tokens of a step, none of which is taken yet.
+/// The best tokens of a step, none of them accepted yet.
 pub(crate) struct Best {
-    /// Most probable first, with the probabilities among all that may come.
+    /// Most probable first, with the probabilities among all candidates.
     pub(crate) tokens: Vec<(TokenId, f32)>,
     pub(crate) steered: bool,
     pub(crate) lifted: bool,
 }
 
-/// The buffers of a step, used again by the next one.
+/// Buffers that every step reuses.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
     candidates: Candidates,
-    /// Sorted ids that this step leaves out: of the budget, and of the bans.
+    /// The sorted ids that this step excludes, by the budget and the bans.
     banned: Vec<TokenId>,
     over_budget: Vec<TokenId>,
 }
 
 impl Step {
-    /// Chooses among the allowed tokens in the order of force: constraint, budget, bans, samplers.
+    /// Chooses among the allowed tokens, in the order of precedence: constraint, budget, bans, samplers.
     ///
-    /// Where a drafted token is given, the first draw is made by testing it, which is a draw from the same
-    /// distribution.
+    /// If a drafted token is given, the first draw is made by testing it, which samples from the same distribution.
     #[expect(
         clippy::too_many_arguments,
         reason = "the parts of a sequence, which its owner has apart"
@@ -105,7 +104,7 @@ impl Step {
                     let allowed = mask.count();
                     GenerateError::NoFiniteLogit { step, allowed }
                 } else {
-                    // The constraint promised a completion, and every token breaks the promise.
+                    // The constraint promised a completion, but no token keeps the promise.
                     GenerateError::DeadEnd { step }
                 });
             };
@@ -133,8 +132,8 @@ impl Step {
         }
     }
 
-    /// The best of the allowed tokens, at most `most` and at least one, in the order of force of
-    /// [`choose`](Step::choose). Nothing is drawn.
+    /// Returns the best of the allowed tokens, at least one and at most `most`, in [`choose`](Step::choose)'s order of
+    /// precedence. Nothing is drawn.
     pub(crate) fn best<C: Constraint>(
         &mut self,
         logits: &[f32],
@@ -157,7 +156,7 @@ impl Step {
             let total = self.candidates.weigh();
             let mut looked_at = 0;
             while tokens.len() < most && looked_at < self.candidates.len() {
-                // Few are refused: the first ones are mostly enough.
+                // Few are refused: the first ones usually suffice.
                 let wanted = looked_at + most - tokens.len();
                 let head = self.candidates.sorted_head(wanted);
                 let found: Vec<TokenId> = head[looked_at..].iter().map(|&(_, id)| id).collect();
@@ -183,7 +182,7 @@ impl Step {
                 });
             }
             if steered && !is_checked {
-                // What samplers left was refused by the budget: they choose again among what fits.
+                // The budget refused what the samplers left: run them again on the tokens that fit.
                 self.check_all(logits, mask, constraint, limits)?;
                 is_checked = true;
             } else if ban_eos {
@@ -200,7 +199,7 @@ impl Step {
         }
     }
 
-    /// Before the first choice at a place: nothing is known of what the budget refuses there.
+    /// Prepares the first choice at a position: nothing is known yet about what the budget refuses there.
     fn begin<C: Constraint>(
         &mut self,
         mask: &C::Mask,
@@ -235,8 +234,8 @@ impl Step {
         }
     }
 
-    /// What the chain would draw from where the mask allows; nothing where it takes the largest, which comes as the
-    /// token.
+    /// Returns the distribution that the chain would draw from under the mask. If it takes the largest instead, returns
+    /// that token.
     pub(crate) fn distribution(
         &mut self,
         logits: &[f32],
@@ -285,7 +284,7 @@ impl Step {
         self.candidates.fill(logits, mask, &self.banned);
         let mut looked_at = 0;
         'heads: while looked_at < self.candidates.len() {
-            // Mostly one of the first hundreds fits; where none does, few rounds look at all.
+            // Usually one of the first few hundred fits; if none does, few rounds cover all.
             let head = self.candidates.sorted_head((looked_at * 8).max(256));
             for &(_, token) in &head[looked_at..] {
                 if may_come(constraint, token, limits)? {
@@ -308,7 +307,7 @@ impl Step {
     }
 }
 
-/// Sets the temperature that the constraint wants the next token to be drawn at.
+/// Sets the temperature that the constraint requests for the next token.
 pub(crate) fn set_temperature<C: Constraint>(
     chain: &mut SamplerChain,
     constraint: &mut C,
@@ -332,7 +331,7 @@ impl Scores {
         }
         let total = numeric::log_sum_exp(logits);
         let logit = |id: TokenId| logits.get(id.index()).copied();
-        // Of the caller's samplers, logits among the allowed ones are what they leave.
+        // With the caller's samplers, the allowed logits are those that they leave.
         let own = chain.has_own().then(|| chain.own(logits, mask));
         let own_total = { own.as_ref() }.and_then(|own| numeric::log_sum_exp(own.logits()));
         let softmax = match own {
@@ -381,7 +380,7 @@ impl Scores {
     }
 }
 
-/// The most probable of some tokens.
+/// Returns the most probable of some tokens.
 fn best(
     mut candidates: Candidates,
     most: usize,
@@ -401,7 +400,7 @@ fn filled(logits: &[f32], tokens: &impl AllowedTokens) -> Candidates {
     candidates
 }
 
-/// The log probability of a token over all logits.
+/// Returns the log probability of a token over all logits.
 pub(crate) fn model_log_prob(logits: &[f32], token: TokenId) -> f32 {
     let logit = logits.get(token.index()).copied();
     log_prob(logit, numeric::log_sum_exp(logits))
@@ -416,7 +415,7 @@ fn log_prob(logit: Option<f32>, total: Option<f64>) -> f32 {
     }
 }
 
-/// Whether the output can still be completed in time after a token.
+/// Returns whether the output can still be completed in time after a token.
 pub(crate) fn fits<C: Constraint>(
     constraint: &mut C,
     token: TokenId,
@@ -426,7 +425,7 @@ pub(crate) fn fits<C: Constraint>(
     Ok(constraint.completion_cost_after(token)? <= left)
 }
 
-/// Whether the budget allows a token: it ends the output, or leaves room for a completion.
+/// Returns whether the budget allows a token: it ends the output, or leaves room for a completion.
 fn may_come<C: Constraint>(
     constraint: &mut C,
     token: TokenId,

@@ -1,8 +1,8 @@
 //! Stop strings, matched byte by byte across token borders.
 
-/// A set of stop strings and how far each has matched at the end of the text.
+/// A set of stop strings, and how far each matches at the end of the text.
 ///
-/// Knuth, Morris and Pratt 1977: each byte costs constant time on average, however long the strings are.
+/// Knuth, Morris and Pratt 1977: each byte costs amortised constant time, however long the strings are.
 #[derive(Debug, Clone)]
 pub(super) struct StopStrings {
     patterns: Vec<Pattern>,
@@ -11,7 +11,7 @@ pub(super) struct StopStrings {
 #[derive(Debug, Clone)]
 struct Pattern {
     bytes: Vec<u8>,
-    /// `borders[i]`: the longest proper prefix that is also a suffix of the first `i + 1` bytes.
+    /// `borders[i]`: the length of the longest proper prefix that is also a suffix of the first `i + 1` bytes.
     borders: Vec<usize>,
     matched: usize,
 }
@@ -19,20 +19,20 @@ struct Pattern {
 /// A stop string at the end of the text so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StopMatch {
-    /// Which string, by its place in the list.
+    /// The index of the string.
     pub(super) index: usize,
     /// Its length in bytes.
     pub(super) len: usize,
 }
 
 impl StopStrings {
-    /// The strings, none of which may be empty.
+    /// Creates a set of strings, none of which may be empty.
     pub(super) fn new(strings: &[String]) -> Self {
         let patterns = strings.iter().map(|s| Pattern::new(s.as_bytes())).collect();
         Self { patterns }
     }
 
-    /// Takes the next byte of the text; the longest string that ends with it, if one does.
+    /// Reads the next byte of the text; returns the longest string that ends with it, if any.
     pub(super) fn push(&mut self, byte: u8) -> Option<StopMatch> {
         let mut found: Option<StopMatch> = None;
         for (index, pattern) in self.patterns.iter_mut().enumerate() {
@@ -44,7 +44,7 @@ impl StopStrings {
         found
     }
 
-    /// How many bytes at the end of the text may be the beginning of a stop string.
+    /// Returns how many bytes at the end of the text may be the start of a stop string.
     pub(super) fn held_back(&self) -> usize {
         self.patterns.iter().map(|p| p.matched).max().unwrap_or(0)
     }

@@ -1,26 +1,26 @@
-//! The text of a sequence: bytes of tokens in, whole characters out.
+//! The text of a sequence: token bytes in, whole characters out.
 
 use std::ops::Range;
 
 use super::stop::{StopMatch, StopStrings};
 
-/// Bytes of U+FFFD.
+/// The length of U+FFFD in bytes.
 const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
-/// Collects the bytes of the output and returns what is certain to stay, at character borders.
+/// Collects the bytes of the output and returns what is final, cut at character borders.
 ///
-/// Held back are the beginning of a character and, where stop strings are trimmed, the beginning of one of them.
+/// It holds back incomplete characters and, if stop strings are trimmed, a possible start of one.
 #[derive(Debug, Clone)]
 pub(super) struct OutputText {
     bytes: Vec<u8>,
     text: String,
-    /// Bytes that `text` covers.
+    /// The number of bytes that `text` covers.
     decoded: usize,
-    /// Bytes of `text` that were handed out.
+    /// The number of bytes of `text` that were returned.
     delivered: usize,
     stops: StopStrings,
     trim: bool,
-    /// What U+FFFD took the place of: bytes, and where it is in `text`.
+    /// The bytes replaced by U+FFFD, and their position in `text`.
     replaced: Vec<(Range<usize>, usize)>,
 }
 
@@ -37,7 +37,7 @@ impl OutputText {
         }
     }
 
-    /// Adds a token's bytes. A stop string ends the text, and what follows it in the token is dropped.
+    /// Appends a token's bytes. A stop string ends the text, and the rest of the token is dropped.
     pub(super) fn push(&mut self, token: &[u8]) -> Option<StopMatch> {
         for &byte in token {
             self.bytes.push(byte);
@@ -51,41 +51,42 @@ impl OutputText {
         None
     }
 
-    /// Adds bytes in which no stop string is looked for.
+    /// Appends bytes without looking for stop strings.
     pub(super) fn push_prefill(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Bytes of the text so far, those held back included.
+    /// Returns the number of bytes so far, including those held back.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The text so far, what is held back included.
+    /// Returns the text so far, including what is held back.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The text that became certain since the last call.
+    /// Returns the text that became final since the last call.
     pub(super) fn take_delta(&mut self) -> &str {
         let held = if self.trim { self.stops.held_back() } else { 0 };
         self.decode(self.bytes.len() - held, false);
         self.deliver()
     }
 
-    /// The rest of the text, once no more tokens come. A character that was begun becomes U+FFFD.
+    /// Returns the rest of the text, after the last token. An incomplete character becomes U+FFFD.
     pub(super) fn finish(&mut self) -> &str {
         self.decode(self.bytes.len(), true);
         self.deliver()
     }
 
-    /// Where some of the bytes are in the finished text.
+    /// Returns the position of some bytes in the finished text.
     pub(super) fn span(&self, bytes: Range<usize>) -> Range<usize> {
         let start = self.place(bytes.start, 0);
         start..self.place(bytes.end, REPLACED).max(start)
     }
 
-    /// Where a byte is in the text; within what was replaced, as far after the beginning of the replacement.
+    /// Returns the position of a byte in the text. Within replaced bytes, it is as far after the start of the
+    /// replacement.
     fn place(&self, byte: usize, within: usize) -> usize {
         let byte = byte.min(self.bytes.len());
         let before = self.replaced.partition_point(|(gone, _)| gone.start < byte);
@@ -115,7 +116,7 @@ impl OutputText {
                 }
                 Err(error) => {
                     let (valid, tail) = rest.split_at(error.valid_up_to());
-                    // The prefix is valid by definition of the error; lossy decoding leaves it as it is.
+                    // The prefix is valid by the definition of the error; lossy decoding does not change it.
                     self.text.push_str(&String::from_utf8_lossy(valid));
                     rest = tail;
                     match error.error_len() {

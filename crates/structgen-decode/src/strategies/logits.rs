@@ -8,14 +8,14 @@ use crate::request::Resources;
 use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
 use crate::{FinishReason, GenerateError, ModelError, Outputs};
 
-/// The most positions whose logits one demand asks for.
+/// Maximum number of positions whose logits one demand requests.
 const POSITIONS: usize = 32;
 
-/// What receives the logits of a position.
+/// Receives the logits of a position.
 type OnLogits = Box<dyn FnMut(usize, &[f32]) + Send>;
 
-/// The logits after each of the last tokens of a text, as the model gives them: to score a text that exists, to compare
-/// models, or to look at a single step.
+/// Requests the model's logits after each of the last tokens of a text: to score an existing text, to compare models,
+/// or to inspect a single step.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -40,10 +40,10 @@ pub struct LogitsRequest {
 }
 
 impl LogitsRequest {
-    /// Asks for the logits after each of the last `positions` tokens.
+    /// Requests the logits after each of the last `positions` tokens.
     ///
-    /// `on_logits` is called for one after another on the thread that runs the model, with the index of the token that
-    /// they come after.
+    /// `on_logits` is called for each of them in order, on the thread that runs the model, with the index of the token
+    /// that they come after.
     pub fn new(
         tokens: impl Into<Vec<TokenId>>,
         positions: usize,
@@ -89,9 +89,9 @@ impl fmt::Debug for LogitsRequest {
 
 struct Logits {
     request: LogitsRequest,
-    /// The token whose logits come next.
+    /// The index of the token whose logits come next.
     next: usize,
-    /// The number of tokens that were demanded.
+    /// The number of tokens demanded so far.
     run: usize,
     is_stopped: bool,
 }

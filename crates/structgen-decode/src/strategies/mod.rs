@@ -1,4 +1,4 @@
-//! How outputs are looked for: one module for each strategy, none of which sees a model, a cache or a clock.
+//! Decoding strategies: one module each, none of which sees a model, a cache or a clock.
 
 pub(crate) mod beam;
 pub(crate) mod choose;

@@ -1,4 +1,4 @@
-//! One token after another.
+//! Sampling, token by token.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::request::{Outputs, Resources};
 use crate::task::{Context, Demand, Given, Task, TaskSize};
 use crate::{Constraint, FinishReason, GenerateError, GenerateOptions};
 
-/// A sequence that is drawn token by token.
+/// A sequence that is sampled token by token.
 pub(crate) struct Sample<C: Constraint>(Writing<C>);
 
 impl<C: Constraint> Sample<C> {

@@ -1,4 +1,4 @@
-//! One output that is written token by token: what the strategies that write one have in common.
+//! An output that is generated token by token: shared by the strategies that generate one.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::sequence::{Next, Sequence, SomeMask};
 use crate::task::{Context, TaskSize};
 use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions};
 
-/// An output with the mask of its next token and, at last, the reason of its end.
+/// An output with the mask of its next token and, once it has ended, the reason.
 pub(super) struct Writing<C: Constraint> {
-    /// Which output of its request it is.
+    /// The index of the output in its request.
     number: usize,
     pub(super) sequence: Sequence<C>,
-    /// The mask by which the next token is chosen, once it is computed.
+    /// The mask for choosing the next token, once it is computed.
     pub(super) mask: SomeMask<C>,
     has_begun: bool,
-    /// Log probabilities of the last tokens may be missing after the end.
+    /// Log probabilities of the last tokens may still be missing after the end.
     end: Option<FinishReason>,
 }
 
@@ -40,7 +40,7 @@ impl<C: Constraint> Writing<C> {
         })
     }
 
-    /// Passes on the text of the prefill and takes the tokens that are forced after it. Does nothing the second time.
+    /// Passes on the text of the prefill, and accepts the tokens forced after it. Does nothing the second time.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>) -> Result<(), GenerateError> {
         if self.has_begun || self.has_ended() {
             return Ok(());
@@ -53,7 +53,7 @@ impl<C: Constraint> Writing<C> {
         Ok(())
     }
 
-    /// Chooses a token by the logits after all of them, and takes it with the tokens that are forced after it.
+    /// Chooses a token by the logits after all tokens, and accepts it with the tokens forced after it.
     pub(super) fn choose(
         &mut self,
         logits: &[f32],
@@ -83,7 +83,7 @@ impl<C: Constraint> Writing<C> {
         self.end.is_some()
     }
 
-    /// Whether the next token is chosen by a mask that is not computed yet.
+    /// Returns whether the next choice needs a mask that is not computed yet.
     pub(super) fn needs_mask(&self) -> bool {
         self.has_begun && self.end.is_none() && self.mask.is_none()
     }
@@ -92,7 +92,7 @@ impl<C: Constraint> Writing<C> {
         self.mask = Some(self.sequence.constraint.mask());
     }
 
-    /// The size of a task of this output, which is one row.
+    /// Returns the size of a task of this output, which is one row.
     pub(super) fn size(&self) -> TaskSize {
         TaskSize {
             rows: 1,

@@ -1,4 +1,4 @@
-//! Several sequences side by side: each is what it would be alone.
+//! Concurrent sequences: each is the same as it would be alone.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn a_batch_of_eight_equals_eight_single_runs() {
         let prompts: Vec<Vec<TokenId>> = (0..8)
             .map(|i| prompt([3, 1, 17, 3, 40, 8, 2, 5][i as usize], i + round))
             .collect();
-        // Some are told when to end, and some may fill the context, which the padding of others takes a part of.
+        // Some have a limit, and some may fill the context, part of which the padding of others takes.
         let options: Vec<GenerateOptions> = (0..8)
             .map(|i| {
                 let seed = u64::from(i + 8 * round);

@@ -1,4 +1,4 @@
-//! Beam search against transformers' rules, written out anew, against enumeration, and under constraints.
+//! Beam search against transformers' rules, reimplemented, against enumeration, and under constraints.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ struct Entry {
     finished: bool,
 }
 
-/// The rules of `_beam_search` in transformers 4.57: all entries are always there, and what is out of the race has a
-/// score around -1e9.
+/// The rules of `_beam_search` in transformers 4.57: all entries are always present, and those out of the running have
+/// a score around -1e9.
 fn reference(
     model: &MockModel,
     prompt: &[TokenId],
@@ -74,7 +74,7 @@ fn reference(
                 all.push((next, beam));
             }
         }
-        // A stable sort: of equal ones, the earlier beam, then the lower id.
+        // A stable sort: among equals, the earlier beam, then the lower id.
         all.sort_by(|a, b| b.0.score.total_cmp(&a.0.score));
         all.truncate(keep);
         let hits: Vec<bool> = { all.iter() }
@@ -158,7 +158,7 @@ fn at_most(n: usize) -> GenerateOptions {
     }
 }
 
-/// The tokens with the end that was chosen, as transformers has them.
+/// Returns the tokens including the chosen end, as in transformers.
 fn with_end(output: &Output) -> Vec<TokenId> {
     let mut tokens: Vec<TokenId> = output
         .generation
@@ -178,7 +178,7 @@ fn sequences_and_scores_are_those_of_transformers() {
     let mut stopped_early = 0;
     for seed in 0..60u64 {
         let (vocabulary, eos) = letters(5 + (seed % 4) as u8, 1 + (seed % 2) as u32);
-        // An end that is likely enough to be met at every length.
+        // An end that is likely enough to occur at every length.
         let mut model = MockModel::new(vocabulary.len(), 64, eos.clone()).with_seed(seed);
         for &end in &eos {
             model = model.preferring(end, 3.0);
@@ -195,7 +195,7 @@ fn sequences_and_scores_are_those_of_transformers() {
                         width,
                         n_best: width,
                         length_penalty,
-                        // Transformers takes a width of one for greedy decoding, which stops at the first end.
+                        // In transformers, a width of one means greedy decoding, which stops at the first end.
                         early_stopping: if width == 1 {
                             EarlyStopping::Always
                         } else {
@@ -323,7 +323,7 @@ fn outputs_fit_their_constraint_and_their_budget() {
                 tokens.insert(with_end(output));
             }
             assert!(found.is_sorted_by(|a, b| a.score >= b.score));
-            // Groups without a penalty between them find the same.
+            // Groups without a penalty between them find the same outputs.
             assert!(beams.groups > 1 || tokens.len() == found.len());
         }
     }
@@ -461,7 +461,7 @@ fn drawn_beams_follow_the_seed_and_their_distribution() {
             (n - expected).powi(2) / expected
         })
         .sum();
-    // Chi-squared with four degrees of freedom: 18.5 is passed by chance once in a thousand.
+    // Chi-squared with four degrees of freedom: 18.5 is exceeded by chance once in a thousand.
     assert!(statistic < 18.5, "{statistic}");
     let again = |seed| search(&model, &vocabulary, &free, &options(seed), &beams);
     assert_eq!(with_end(&again(7)[0]), with_end(&again(7)[0]));

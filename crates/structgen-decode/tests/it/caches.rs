@@ -1,4 +1,4 @@
-//! What was run before, and texts that outgrow the context: outputs are what they would be without a cache.
+//! The prefix cache, and texts that outgrow the context: outputs are the same as without a cache.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,13 +59,13 @@ fn what_was_run_before_changes_nothing_and_is_not_run_again() {
             tokens_run,
         )
     };
-    // A limit that nothing exceeds, one that few texts fit, and one that none does.
+    // A limit that nothing exceeds, one that few texts fit into, and one that none does.
     for limit in [1 << 20, 1200, 8] {
         let (mut reusing, tokens_reusing) = counted(limit);
         let (mut plain, tokens_plain) = counted(0);
         let mut reused = 0;
         for number in 0..60u64 {
-            // Prompts that are the same, that begin alike, and that continue others.
+            // Prompts that are equal, that share a prefix, and that continue others.
             let mut prompt = prompt(20 + number as u32 % 4 * 9, number as u32 / 20);
             prompt.extend((0..number % 3).map(|extra| TokenId(60 + extra as u32)));
             let mut options = options(number / 2, 40);
@@ -91,7 +91,7 @@ fn what_was_run_before_changes_nothing_and_is_not_run_again() {
             assert!(reusing.prefix_stats().bytes <= limit);
             assert_eq!(reusing.cache_bytes(), reusing.prefix_stats().bytes);
         }
-        // Sequences of one request share their prompt without any cache.
+        // Sequences of one request share their prompt even without a cache.
         let (stats, alone) = (reusing.prefix_stats(), plain.prefix_stats());
         let [with, without] =
             [tokens_reusing, tokens_plain].map(|tokens| tokens.load(Ordering::Relaxed) as u64);
@@ -107,7 +107,7 @@ fn what_was_run_before_changes_nothing_and_is_not_run_again() {
     }
 }
 
-/// Greedy tokens without a cache: each step runs what is shown anew.
+/// Returns greedy tokens without a cache: each step runs everything anew.
 fn replayed(model: &MockModel, prompt: &[TokenId], keep: usize, steps: usize) -> Vec<TokenId> {
     let context_length = model.info().context_length;
     let mut all = prompt.to_vec();
@@ -150,7 +150,7 @@ fn a_text_that_outgrows_the_context_goes_on_without_its_oldest_tokens() {
             let ids: Vec<TokenId> = single.tokens.iter().map(|token| token.id).collect();
             assert_eq!(ids, replayed(&model, prompt, keep, 70));
             assert!(single.stats.crops > 2, "{:?}", single.stats);
-            // Drafts are looked at before they could be cut.
+            // Drafts are verified before they could be cropped.
             let speculative = request(prompt).with_strategy(lookup());
             let drafted = run(&model, &vocabulary, speculative).unwrap().single();
             assert_eq!(drafted.unwrap().tokens, single.tokens);
@@ -229,7 +229,7 @@ fn cropping_is_asked_for_and_has_to_leave_room() {
         .assert_eq(&generate(&options).unwrap_err().to_string());
     options.overflow = ContextOverflow::Crop { keep: 22 };
     assert_eq!(generate(&options).unwrap().tokens.len(), 30);
-    // Beams would have to be cut alike.
+    // Beams would have to be cropped alike.
     let request = Request::new(&prompt[..], free.clone())
         .with_options(options.clone())
         .with_strategy(BeamOptions {
@@ -244,7 +244,7 @@ fn cropping_is_asked_for_and_has_to_leave_room() {
         panic!("{error}");
     };
     assert_eq!((strategy, option.as_str()), ("beam", "overflow"));
-    // Without a number, there are as many tokens as the context is long.
+    // Without a limit, there are as many tokens as the context is long.
     options.max_new_tokens = None;
     assert_eq!(generate(&options).unwrap().tokens.len(), 24);
 }

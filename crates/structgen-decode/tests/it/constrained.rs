@@ -1,4 +1,4 @@
-//! The loop with real constraints: whatever the model likes, what comes out is whole, valid and within its budget.
+//! The loop with real constraints: whatever the model prefers, the output is complete, valid and within its budget.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::support::{EOS, constraint, run, schemas, vocabulary};
 
-/// A model that only ever wants one kind of token is the hardest on termination.
+/// A model that always prefers one kind of token is the hardest test of termination.
 fn stubborn(vocabulary: &Vocabulary, likes: &[u8]) -> MockModel {
     let mut model = MockModel::new(vocabulary.len(), 4096, [EOS]);
     for &byte in likes {

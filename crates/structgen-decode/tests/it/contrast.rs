@@ -1,4 +1,4 @@
-//! Guidance and contrastive decoding against the same steps, taken one by one.
+//! Guidance and contrastive decoding against the same steps, one at a time.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn guidance(scale: f32, prompt: &[TokenId]) -> ClassifierFreeGuidance {
     ClassifierFreeGuidance { scale, prompt }
 }
 
-/// The output by a rule that gives the scores after some output, among allowed tokens.
+/// Returns the output by a rule for the scores after some output, among allowed tokens.
 fn by_hand(
     prompt: &[TokenId],
     mut matcher: Matcher,
@@ -113,7 +113,7 @@ fn ids(output: &Generation) -> Vec<TokenId> {
 fn guided_outputs_are_those_of_the_formula_under_every_constraint() {
     let vocabulary = vocabulary();
     let mut changed = 0;
-    // Bounded texts, so that no budget steers.
+    // Bounded texts, so that the budget never steers.
     for (number, schema) in schemas().iter().skip(2).enumerate() {
         let constraint = constraint(&vocabulary, schema);
         for sampling in samplings() {
@@ -239,7 +239,7 @@ fn outputs_are_whole_at_the_least_budget() {
                 min_new_tokens: more,
                 ..GenerateOptions::default()
             };
-            // What the expert likes best never ends anything, and nothing else is plausible.
+            // The expert's favourite token never ends anything, and nothing else is plausible.
             let expert = model(5)
                 .preferring(TokenId(u32::from(b'1')), 50.0)
                 .preferring(TokenId(u32::from(b'a')), 50.0);
@@ -265,7 +265,7 @@ fn a_prefill_belongs_to_the_output_and_chunks_change_nothing() {
     allowed.allow_all(&[97, 98, 99].map(TokenId));
     let free = Unconstrained::new(allowed, &[EOS]);
     let options = prefilled();
-    // Longer than what is written beside others, so that it is run in pieces.
+    // Longer than a text that is being generated may be, so that it is run in chunks.
     let (prompt, other) = (prompt(90, 2), prompt(70, 3));
     let unending = model(8).preferring(EOS, -30.0);
     let run = |chunk: usize| {

@@ -1,4 +1,4 @@
-//! Contrastive search against the same steps, taken one by one.
+//! Contrastive search against the same steps, one at a time.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn ids(output: &Generation) -> Vec<TokenId> {
     output.tokens.iter().map(|token| token.id).collect()
 }
 
-/// The output of a request on a model of its own.
+/// Returns the output of a request on its own model.
 fn run<C: Constraint + Clone + 'static>(
     model: &MockModel,
     prompt: &[TokenId],
@@ -47,7 +47,7 @@ fn run<C: Constraint + Clone + 'static>(
     support::run(model, &vocabulary(), request)?.single()
 }
 
-/// The logits after some tokens, and the states of all of them.
+/// Returns the logits after some tokens, and the states of all of them.
 fn after(model: &MockModel, tokens: &[TokenId]) -> (Vec<f32>, Vec<Vec<f32>>) {
     let mut model = model.clone();
     let row = model.open_row().unwrap();
@@ -70,7 +70,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// The output by the formula, in double precision and with every text run anew.
+/// Returns the output by the formula, in double precision, running every text anew.
 fn by_hand(
     model: &MockModel,
     prompt: &[TokenId],
@@ -109,7 +109,7 @@ fn by_hand(
 fn outputs_are_those_of_the_formula_under_every_constraint() {
     let vocabulary = vocabulary();
     let (mut changed, mut runs) = (0, 0);
-    // Bounded texts, so that no budget steers.
+    // Bounded texts, so that the budget never steers.
     for (number, schema) in schemas().iter().skip(2).enumerate() {
         let constraint = constraint(&vocabulary, schema);
         for (alpha, top_k) in [(0.6, 4), (0.2, 9), (1.0, 3), (0.5, 1)] {
@@ -167,7 +167,7 @@ fn an_alpha_of_zero_and_one_token_are_greedy_decoding() {
             assert_eq!(found.tokens, plain.tokens, "{schema} {search:?}");
             assert_eq!(found.end, plain.end);
             assert_eq!(found.finish, plain.finish);
-            // More tokens are looked at, and so more are refused.
+            // More tokens are tried, so more are refused.
             assert!(found.stats.steered_steps >= plain.stats.steered_steps);
         }
     }
@@ -186,8 +186,7 @@ fn outputs_are_whole_at_the_least_budget() {
                 min_new_tokens: more,
                 ..GenerateOptions::default()
             };
-            // What the model likes best never ends anything, and nothing else has a probability that a number could
-            // hold.
+            // The model's favourite token never ends anything, and all others have probabilities too small for a float.
             for bias in [4.0, 500.0] {
                 let model = model(5)
                     .preferring(TokenId(u32::from(b'1')), bias)
@@ -270,7 +269,8 @@ impl LanguageModel for Table {
 
 #[test]
 fn a_likely_token_gives_way_to_one_that_is_new() {
-    // After every token: a .5, b .3, c .2. States: a and b nearly alike, c across, the prompt's token like a.
+    // After every token: a .5, b .3, c .2. States: a and b are nearly equal, c is orthogonal, the prompt's token is
+    // like a.
     let vocabulary = Vocabulary::from_tokens(
         ["a", "b", "c", "p"].map(|token| token.as_bytes().to_vec()),
         &[],
@@ -304,12 +304,12 @@ fn a_likely_token_gives_way_to_one_that_is_new() {
         assert_eq!(output.finish, FinishReason::MaxTokens);
         output.text
     };
-    // Half and half. First: a .25-.5, b .15-.3, c .1-0, so c. Then c is known: a .25-.5, b .15-.3, c .1-.5, so b, which
-    // then is as known as the rest: a .25-.5.
+    // Equal weights. First: a .25-.5, b .15-.3, c .1-0, so c. Now c is known: a .25-.5, b .15-.3, c .1-.5, so b, after
+    // which all are equally known: a .25-.5.
     assert_eq!(run(0.5, 3, &[0, 1, 2]), "cba");
-    // Among the first two: b, and then a, since all are known.
+    // Between the first two: b, and then a, since all are known.
     assert_eq!(run(0.5, 2, &[0, 1, 2]), "baa");
-    // A little novelty is too little: a .4-.2, b .24-.12, c .16-0.
+    // Too little weight on novelty: a .4-.2, b .24-.12, c .16-0.
     assert_eq!(run(0.2, 3, &[0, 1, 2]), "aaa");
     // Without a, the others have more: b .6, c .4.
     assert_eq!(run(0.4, 3, &[1, 2]), "cbb");

@@ -1,5 +1,5 @@
-//! Requests from many threads on one engine: each is what it would be alone, and none waits for another longer than a
-//! step.
+//! Requests from many threads on one engine: each is the same as it would be alone, and none waits for another longer
+//! than a step.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -40,7 +40,7 @@ fn up_to(max_new_tokens: usize) -> GenerateOptions {
     }
 }
 
-/// Requests of mixed schemas, prompts and strategies.
+/// Requests of different schemas, prompts and strategies.
 fn requests(vocabulary: &Arc<Vocabulary>, n: u32) -> Vec<Request<Matcher>> {
     let compiled = constraints(vocabulary);
     let request = |i: u32| {
@@ -166,7 +166,7 @@ fn events_join_to_the_text_of_each_output() {
     }
 }
 
-/// A model that runs only when it is told to, and reports how many rows each run had.
+/// A model that runs only when allowed to, and reports the number of rows of each run.
 fn gated(
     model: MockModel,
 ) -> (
@@ -178,7 +178,7 @@ fn gated(
     let (tell, runs) = channel();
     let (gate, tell) = (Mutex::new(gate), Mutex::new(tell));
     let hooked = hooked(model, move |_, rows| {
-        // A sender that is gone lets everything through.
+        // Once the sender is dropped, nothing is blocked.
         let _ = gate.lock().unwrap().recv();
         let _ = tell.lock().unwrap().send(rows.len());
         Ok(())
@@ -200,7 +200,7 @@ fn a_cancelled_request_is_gone_within_a_step_and_dropping_a_run_cancels_it() {
     while step() < 3 {}
     cancelled.cancel();
     drop(dropped);
-    // The step under way may have them still.
+    // The step in progress may still have them.
     step();
     step();
     assert_eq!(step(), 1);
@@ -266,7 +266,7 @@ fn a_long_prompt_is_run_in_pieces_between_the_steps_of_others() {
         .map(|(at, _)| at)
         .collect();
     assert!(pieces.len() >= 800 / 50);
-    // After each piece, the other request goes on.
+    // After each chunk, the other request advances.
     assert!(pieces.windows(2).all(|pair| pair[1] - pair[0] >= 2));
     assert!(seen.iter().all(|(_, tokens)| *tokens <= 50));
 }

@@ -1,4 +1,4 @@
-//! Events are of the output that stays, whatever way it was generated.
+//! Events are about the final output, however it was generated.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -49,7 +49,7 @@ fn options(temperature: f32, seed: u64) -> GenerateOptions {
     }
 }
 
-/// What was told of the parts that stayed: by part its text and its bytes.
+/// Returns the parts that were not withdrawn: for each its text and its bytes.
 fn parts(told: &Told) -> BTreeMap<String, (String, Option<std::ops::Range<usize>>)> {
     let mut parts = BTreeMap::new();
     for event in told {
@@ -83,7 +83,7 @@ fn parts(told: &Told) -> BTreeMap<String, (String, Option<std::ops::Range<usize>
     parts
 }
 
-/// The events of a request's text as it comes, and its output.
+/// Returns the events of a request's text as it is generated, and its output.
 fn told(
     scheduler: &mut Scheduler,
     compiled: &CompiledConstraint,
@@ -148,7 +148,7 @@ fn plain_batched_and_speculative_outputs_have_the_same_events() {
             });
             assert_eq!(told(&mut scheduler, compiled, speculative).0, plain[0].0);
 
-            // And they are those of the whole text.
+            // They are also those of the whole text.
             let (told, output) = &plain[0];
             match EventStream::new(compiled).is_json() {
                 true => {

@@ -1,4 +1,4 @@
-//! Faithful samplers against the model's conditional distribution, which is enumerated here without them.
+//! Faithful samplers against the model's conditional distribution, which the tests enumerate independently.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ const EOS: [TokenId; 2] = [TokenId(258), TokenId(259)];
 const WIDTH: usize = 262;
 const PROMPT: [TokenId; 2] = [TokenId(2), TokenId(0)];
 
-/// The tokens that the model ever writes: a, b, c, ab, ca, the two ends, and z, which nothing allows.
+/// The only tokens that the model ever writes: a, b, c, ab, ca, the two ends, and z, which nothing allows.
 const WRITTEN: [TokenId; 8] = [
     TokenId(97),
     TokenId(98),
@@ -50,7 +50,7 @@ fn letters() -> Arc<Vocabulary> {
 /// The logits of what is written.
 type Rule = fn(&[TokenId], u64) -> [f32; 8];
 
-/// A model by a rule for the logits after the tokens of the output.
+/// A model whose logits are a function of the output's tokens.
 #[derive(Clone)]
 struct Ruled {
     info: ModelInfo,
@@ -145,7 +145,7 @@ fn hashed(output: &[TokenId], seed: u64) -> [f32; 8] {
     })
 }
 
-/// A model that likes to begin with an `a`, and hardly ever writes another: after it, masks insist.
+/// A model that likes to start with `a`, and hardly ever writes another, which the masks demand.
 fn misled(output: &[TokenId], seed: u64) -> [f32; 8] {
     let mut logits = hashed(output, seed);
     logits[0] = match output {
@@ -231,7 +231,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The model's probabilities after some tokens, in the platform's double precision.
+/// Returns the model's probabilities after some tokens, in the platform's double precision.
 fn probabilities(case: &Case, output: &[TokenId]) -> BTreeMap<TokenId, f64> {
     let weights = (case.rule)(output, case.seed).map(|logit| f64::from(logit).exp());
     let total: f64 = weights.iter().sum();
@@ -249,7 +249,7 @@ fn text(output: &[TokenId]) -> String {
     String::from_utf8(bytes.copied().collect()).unwrap()
 }
 
-/// An output: its tokens, and the end that was drawn where something else could have come.
+/// An output: its tokens, and the end that was drawn if something else could have come.
 type Key = (Vec<TokenId>, Option<TokenId>);
 
 fn key(output: &Output) -> Key {
@@ -263,7 +263,7 @@ fn key(output: &Output) -> Key {
 
 type Distribution = BTreeMap<Key, f64>;
 
-/// What each choice after some tokens gets, each with the model's probability; ends are no token.
+/// The share of each choice after some tokens, with the model's probability; ends are not tokens.
 type Share<'s> = dyn Fn(&[TokenId], &[(Option<TokenId>, f64)]) -> Vec<f64> + 's;
 
 impl Case {
@@ -283,7 +283,7 @@ impl Case {
         Scheduler::new(self.model(), letters())
     }
 
-    /// How outputs are drawn one after another.
+    /// How outputs are drawn in sequence.
     fn faithful(&self, learned: &ExpectedGrammaticality) -> FaithfulOptions {
         FaithfulOptions {
             forced_end: self.end,
@@ -311,7 +311,7 @@ impl Case {
         }
     }
 
-    /// The tokens after which some text fits, and whether the output may end: nothing but the predicate says so.
+    /// Returns the tokens after which some text matches, and whether the output may end, using only the predicate.
     fn allowed(&self, output: &[TokenId]) -> (Vec<TokenId>, bool) {
         let vocabulary = letters();
         let text = text(output);
@@ -336,8 +336,8 @@ impl Case {
         false
     }
 
-    /// The probabilities of all complete outputs, where each token and the end are drawn by `share` of the model's
-    /// probabilities and of what they lead to. Not normalised.
+    /// Returns the unnormalised probabilities of all complete outputs, where each token and the end are drawn by
+    /// `share` of the model's probabilities and of their continuations'.
     fn outputs(&self, share: &Share<'_>) -> Distribution {
         let mut found = BTreeMap::new();
         let mut open = vec![(Vec::new(), 1.0)];
@@ -377,13 +377,13 @@ impl Case {
         found
     }
 
-    /// The model's own probabilities.
+    /// Returns the model's own probabilities.
     fn truth(&self) -> Distribution {
         self.outputs(&|_, choices| choices.iter().map(|&(_, p)| p).collect())
     }
 
-    /// The distribution of a sampler that gives each token its probability times a bound of what it leads to, and
-    /// begins anew where it gets stuck.
+    /// Returns the distribution of a sampler that gives each token its probability times a bound on its continuations,
+    /// and restarts when it gets stuck.
     fn guided(&self, learned: &ExpectedGrammaticality) -> Distribution {
         let found = self.outputs(&|tokens, choices| {
             let weights = choices.iter().map(|&(id, p)| match id {
@@ -407,7 +407,7 @@ fn normalised(mut distribution: Distribution) -> Distribution {
     distribution
 }
 
-/// Half of the sum of the differences: the most by which the probability of anything differs.
+/// Returns the total variation distance: half of the sum of the differences.
 fn total_variation(a: &Distribution, b: &Distribution) -> f64 {
     assert!(
         a.keys()
@@ -460,7 +460,7 @@ fn asap_comes_to_the_models_distribution_and_masks_do_not() {
     "#]].assert_eq(&table);
 }
 
-/// Outputs drawn one by one, counted.
+/// Counts outputs drawn one by one.
 fn drawn(
     case: &Case,
     outputs: usize,
@@ -514,7 +514,7 @@ fn rejection_is_exact_whatever_it_remembers() {
                 case.name
             );
             if limit == 0 {
-                // Of plain attempts, the share of Z is kept.
+                // Plain attempts succeed with probability Z.
                 let kept = outputs as f64 / attempts as f64;
                 assert!((kept / z - 1.0).abs() < 0.2, "{kept} {z}");
             }
@@ -534,8 +534,8 @@ fn rejection_is_exact_whatever_it_remembers() {
     "#]].assert_eq(&table);
 }
 
-/// Over many runs: the distribution of an output drawn by weight; and, for each beginning, the sum and the sum of
-/// squares of its weight times the estimate of Z, which is expected to be its probability under the model.
+/// Estimates over many runs the distribution of an output drawn by weight; and, for each prefix, the sum and the sum of
+/// squares of its weight times the estimate of Z, whose expectation is its probability under the model.
 fn swarms(
     case: &Case,
     smc: &SmcOptions,
@@ -612,7 +612,7 @@ fn particles_estimate_every_probability_without_bias() {
                 let (sum, squares) = moments.get(key).copied().unwrap_or_default();
                 let mean = sum / runs;
                 let error = ((squares / runs - mean * mean) / runs).sqrt();
-                // The mean of rare ones is not normal.
+                // The mean of rare outputs is not normally distributed.
                 if p > 0.01 * z && sum * sum / squares.max(f64::MIN_POSITIVE) > 50.0 {
                     tested += 1;
                     assert!(
@@ -627,7 +627,7 @@ fn particles_estimate_every_probability_without_bias() {
     }
 }
 
-/// The first two tokens of an output.
+/// Returns the first two tokens of an output.
 fn beginning((tokens, _): &Key) -> Vec<TokenId> {
     tokens.iter().copied().take(2).collect()
 }
@@ -719,10 +719,10 @@ fn what_is_forced_is_run_at_once_and_the_prompt_only_once() {
     let outputs = found.unwrap().all().unwrap();
     let runs = |output: &Output| output.generation.stats.runs;
     let (first, rest) = outputs.split_first().unwrap();
-    // The prompt and the first letter are one run.
+    // The prompt and the first letter take one run.
     assert_eq!((runs(first), first.generation.text.as_str()), (2, "aaaaa"));
     for output in rest {
-        // The first letter is a choice, and nothing after an `a` is.
+        // The first letter is a choice, and nothing after `a` is.
         match output.generation.text.as_str() {
             "aaaaa" => assert_eq!(runs(output), 2),
             _ => assert!((2..=6).contains(&runs(output))),
@@ -911,7 +911,7 @@ fn strategies(case: &Case) -> Vec<(Strategy, usize)> {
     ]
 }
 
-/// What requests come to, without what they took and the logarithms of bounds.
+/// Formats the results of requests, without their costs and the logarithms of bounds.
 fn outcome(outputs: Result<Outputs, GenerateError>) -> String {
     let Outputs {
         outputs, report, ..
@@ -992,7 +992,7 @@ fn rejection_is_exact_for_requests_that_learn_together() {
         let truth = normalised(case.truth());
         let mut scheduler = case.scheduler();
         let mut outputs = Vec::new();
-        // The first outputs are those that learn most while others are drawn.
+        // The first outputs learn the most, while others are being drawn.
         const REQUESTS: u64 = 30;
         for round in 0..60 {
             let learned = ExpectedGrammaticality::default();
@@ -1058,7 +1058,7 @@ fn cancelled_in_the_middle_they_leave_no_row_and_what_was_found() {
     }
 }
 
-/// A model that keeps count of its open rows.
+/// A model that counts its open rows.
 struct Counted(Ruled, Arc<AtomicUsize>);
 
 impl LanguageModel for Counted {

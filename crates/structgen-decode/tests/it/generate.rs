@@ -1,4 +1,4 @@
-//! One output: prefill, steps, and what ends them.
+//! A single output: prefill, steps, and what ends it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -51,7 +51,7 @@ fn model(vocabulary: &Vocabulary, seed: u64) -> MockModel {
     MockModel::new(vocabulary.len(), 200, [eos(vocabulary)]).with_seed(seed)
 }
 
-/// A finite language, by trying every token on every string: slow, and plainly right.
+/// A finite language, by trying every token on every string: slow, but obviously correct.
 #[derive(Clone)]
 struct Strings {
     vocabulary: Arc<Vocabulary>,
@@ -332,7 +332,7 @@ fn many_refused_choices_in_one_step_end_in_the_one_that_fits() {
         let output = run(&language, plain, &options).unwrap();
         assert_eq!(output.text, "z");
     }
-    // The largest of those that fit, where several do.
+    // The largest of those that fit, if several do.
     language.push("y");
     for preferred in ["y", "z"] {
         let prefers = |m: MockModel, v: &Vocabulary| {
@@ -568,7 +568,7 @@ fn sampling_follows_the_constrained_distribution() {
         let output = generate(&model, &vocabulary, &PROMPT, &constraint, &options).unwrap();
         *counts.entry(output.text).or_default() += 1.0;
     }
-    // Chi-squared with two degrees of freedom: 13.8 is passed by chance once in a thousand.
+    // Chi-squared with two degrees of freedom: 13.8 is exceeded by chance once in a thousand.
     let chi: f64 = language
         .iter()
         .zip(weights)

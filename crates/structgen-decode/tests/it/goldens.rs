@@ -1,8 +1,8 @@
-//! Samplers give what transformers and llama.cpp give: 200 vectors for each, peaked, flat, bimodal, ordinary and odd
-//! ones.
+//! Samplers give the same results as transformers and llama.cpp, on 200 vectors each: peaked, flat, bimodal, ordinary
+//! and odd ones.
 //!
-//! The recorded values are in `goldens/`, beside the scripts that made them; vectors and histories come from their
-//! numbers, here as in `goldens/vectors.py`.
+//! The recorded values are in `goldens/`, with the scripts that created them; vectors and histories are generated from
+//! their numbers, here as in `goldens/vectors.py`.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ fn vector(number: usize, longest: usize) -> Vec<f32> {
         }
     };
     let mut logits = Vec::new();
-    // Which of two equal logits goes first is nobody's rule but ours: there are none.
+    // Which of two equal logits comes first is only our own rule: avoid ties.
     while logits.len() < n {
         let logit = logit(logits.len()) as f32;
         if !logits.contains(&logit) {
@@ -90,7 +90,7 @@ fn history(number: usize, n: usize, length: usize) -> Vec<TokenId> {
     tokens
 }
 
-/// One recorded case: the vector's number, parameters, and at the end what came out.
+/// A recorded case: the vector's number, parameters, and last the result.
 struct Entry(Vec<Value>);
 
 impl Entry {
@@ -191,7 +191,7 @@ fn logits(file: &str, name: &str, tolerance: f32, mut apply: impl FnMut(&Entry, 
 
 const EXACT: f32 = 1e-6;
 
-/// A sampler behind a history of `length` tokens, of which the first `prompt` are the prompt.
+/// Prepares a sampler with a history of `length` tokens, of which the first `prompt` are the prompt.
 fn behind(sampler: &mut dyn Sampler, number: usize, longest: usize, prompt: usize, length: usize) {
     let n = vector(number, longest).len();
     let tokens = history(number, n, length);
@@ -249,7 +249,7 @@ fn truncation_is_that_of_llama_cpp() {
 #[test]
 fn bans_are_those_of_transformers() {
     let hf = "transformers";
-    // What would leave nothing leaves everything here, and everything at -inf there.
+    // If nothing would be left, this library keeps everything, and the other sets everything to -inf.
     let lifted = |e: &Entry, c: &mut Candidates, sampler: &mut dyn Sampler| {
         sampler.apply(c);
         if c.lifted_bans() > 0 {
@@ -336,7 +336,7 @@ fn logits_are_those_of_llama_cpp() {
     for entry in entries(llama, "dynamic-temperature") {
         let logits = vector(entry.int(0), 40);
         let mut c = candidates(&logits);
-        // Its entropy is a sum in single precision, whose error counts the more the less entropy there is.
+        // Transformers sums the entropy in single precision; the relative error grows as the entropy falls.
         let tolerance = (2e-5 + 1e-6 / c.entropy() as f32).min(2e-2);
         let (t, range) = (entry.float(1), entry.float(2));
         DynamicTemperature::new((t - range).max(0.0), t + range, entry.float(3)).apply(&mut c);
@@ -369,7 +369,7 @@ fn logits_are_those_of_llama_cpp() {
     });
 }
 
-/// Samplers with a memory of draws: three steps, with what the reference drew, as long as `check` says that they agree.
+/// Samplers that remember draws: three steps with the reference's draws, as long as `check` reports agreement.
 fn steps(
     name: &str,
     longest: usize,
@@ -401,7 +401,7 @@ fn samplers_that_choose_are_those_of_llama_cpp() {
     let kept = |entry: &Entry, expected: &str, c: &Candidates| {
         let n = vector(entry.int(0), 256).len();
         let found = digits(c, n);
-        // A number of tokens beyond 32 bits becomes one token there, and all here.
+        // A count of tokens beyond 32 bits becomes one token in the reference, and all here.
         let ones: u32 = expected
             .chars()
             .map(|d| d.to_digit(16).unwrap().count_ones())

@@ -1,4 +1,4 @@
-//! Drafts by extra heads change how fast an output comes, and nothing about it.
+//! Drafts by extra heads change how fast an output is generated, and nothing else.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -25,7 +25,7 @@ fn model(seed: u64) -> MockModel {
         .with_hidden_width(WIDTH)
 }
 
-/// Heads that know the states of a text, and what comes behind each; of other states, nothing.
+/// Heads that know the states of a text, and what follows each; for other states, they know nothing.
 struct Knowing {
     heads: usize,
     behind: HashMap<Vec<u32>, Vec<TokenId>>,
@@ -34,7 +34,7 @@ struct Knowing {
 }
 
 impl Knowing {
-    /// Of every so-manieth state, they are wrong.
+    /// Creates heads that are wrong for one in several states.
     fn of(
         model: &MockModel,
         heads: usize,
@@ -104,7 +104,7 @@ fn stats(outputs: &Outputs) -> SpeculationStats {
     stats.clone()
 }
 
-/// What one request gives without drafts, and with those of heads and of other sources; also the runs of the heads.
+/// Returns a request's result without drafts, and with those of heads and of other sources; also the runs of the heads.
 fn with_and_without<C: Constraint + Clone + 'static>(
     number: u64,
     request: Request<C>,
@@ -158,7 +158,7 @@ fn outputs_are_the_same_for_every_seed_and_with_every_source_beside() {
         let prompt = prompt(1 + number as u32 % 40, number as u32);
         let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[EOS]);
         let request = Request::new(prompt, free).with_options(options);
-        // One in six is free.
+        // One in six is unconstrained.
         let (plain, same, head_runs) = match compiled.get(number as usize % 6) {
             Some(constraint) => {
                 with_and_without(number, request.with_constraint(constraint.matcher()))
@@ -201,7 +201,7 @@ fn heads_that_know_are_kept_whole_and_save_their_runs() {
         .unwrap();
     let stats = stats(&outputs);
     assert_eq!(ids(&outputs.single()), plain);
-    // The first run has no state before it; each later one gives three tokens, the last what is left.
+    // The first run has no earlier state; each later one gives three tokens, and the last what is left.
     assert_eq!(stats.target_runs, 1 + 59_u64.div_ceil(3));
     assert_eq!(stats.heads.tested, stats.heads.kept);
     assert_eq!(stats.acceptance(), [1.0, 1.0]);

@@ -1,4 +1,4 @@
-//! Text that the constraint forces, in the tokens of an encoder.
+//! Text that the constraint forces, in an encoder's tokens.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn generate(vocabulary: &Arc<Vocabulary>, jump: JumpForward, seed: u64) -> Gener
     outputs.unwrap().single().unwrap()
 }
 
-/// The tokens of an output as text, those that were forced between brackets.
+/// Formats the tokens of an output as text, with forced ones in brackets.
 fn shown(vocabulary: &Vocabulary, output: &Generation) -> String {
     let tokens = output.tokens.iter().map(|token| {
         let bytes = vocabulary.token_bytes(token.id).unwrap();
@@ -67,7 +67,7 @@ fn forced_text_is_written_as_the_encoder_writes_it_and_choices_are_left() {
     for seed in 0..40 {
         let output = generate(&vocabulary, JumpForward::Canonical, seed);
         serde_json::from_str::<Value>(&output.text).unwrap();
-        // What was forced is what the longest tokens give.
+        // The forced text is tokenized in the longest tokens.
         let text = shown(&vocabulary, &output);
         assert!(text.starts_with("[{\"][name]"), "{text}");
         assert!(output.tokens.iter().all(|token| token.log_probs.is_some()));
@@ -83,7 +83,7 @@ fn a_stretch_takes_one_run_together_with_what_follows() {
     let output = generate(&vocabulary, JumpForward::Canonical, 3);
     let chosen = output.tokens.iter().filter(|token| !token.forced).count();
     let text = shown(&vocabulary, &output);
-    // The end of the number may be chosen as an end of sequence would be; nothing else takes a run.
+    // The end of the number may be a choice, like an end of sequence; nothing else takes a run.
     assert!(output.stats.runs as usize <= chosen + 1, "{text}");
     assert!(chosen < output.tokens.len(), "{text}");
 }

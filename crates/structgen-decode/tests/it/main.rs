@@ -1,4 +1,4 @@
-//! Decoding as its users see it: strategies, batches, budgets and goldens, on models without weights.
+//! Decoding from the outside: strategies, batches, budgets and goldens, on models without weights.
 
 mod batches;
 mod beams;

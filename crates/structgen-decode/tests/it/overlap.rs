@@ -1,4 +1,4 @@
-//! A mask that is not ready is computed while the model runs, and nothing else changes.
+//! A mask that is not ready is computed while the model runs, without any other effect.
 
 use std::sync::{Arc, Barrier};
 
@@ -107,7 +107,7 @@ fn model() -> MockModel {
 fn overlapped(fails_at: usize) -> Result<Generation, GenerateError> {
     let meeting = Arc::new(Barrier::new(2));
     let meets = meeting.clone();
-    // It waits inside each run until a mask is being computed.
+    // Each run waits until a mask is being computed.
     let model = hooked(model(), move |_, _| {
         meets.wait();
         Ok(())
@@ -124,7 +124,7 @@ fn overlapped(fails_at: usize) -> Result<Generation, GenerateError> {
 
 #[test]
 fn model_and_mask_are_under_way_at_once_with_the_same_result() {
-    // Either side waits for the other: one after the other would never end.
+    // Each side waits for the other: in sequence, this would never end.
     let overlapped = overlapped(usize::MAX).unwrap();
     let request = Request::new([TokenId(1)], free()).with_options(options());
     let sequential = Scheduler::new(model(), vocabulary()).run(request);

@@ -1,4 +1,4 @@
-//! What an output says of its tokens and of its values, on models whose probabilities are written down here.
+//! What an output reports about its tokens and values, on models with scripted probabilities.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::support::{self, EOS, constraint, prompt, run, run_all, scheduler, schemas, vocabulary};
 
-/// A model that says by position how probable tokens are; all others share nothing.
+/// A model with scripted probabilities by position; all other tokens have none.
 struct Scripted {
     rows: MockModel,
-    /// Of each position of the output, tokens and their probabilities.
+    /// For each position of the output, tokens and their probabilities.
     script: Vec<Vec<(TokenId, f32)>>,
     logits: Vec<f32>,
 }
@@ -75,7 +75,7 @@ impl LanguageModel for Scripted {
             for at in end - run.positions..end {
                 let start = self.logits.len();
                 self.logits.resize(start + width, f32::NEG_INFINITY);
-                // The prompt is one token, after which the output begins.
+                // The prompt is one token, after which the output starts.
                 for &(token, p) in self.script.get(at).into_iter().flatten() {
                     self.logits[start + token.index()] = p.ln();
                 }
@@ -143,7 +143,7 @@ fn document(options: &GenerateOptions) -> Result<Generation, GenerateError> {
     generate(script, free(), options)
 }
 
-/// `["8"]` under a constraint that leaves `["7"]` and `["8"]`.
+/// `["8"]` under a constraint that allows `["7"]` and `["8"]`.
 fn constrained(options: &GenerateOptions) -> Generation {
     let script: &[&[(&str, f32)]] = &[
         &[("[", 0.5), ("x", 0.5)],
@@ -168,7 +168,7 @@ fn a_field_is_as_probable_as_the_tokens_that_have_a_byte_of_it() {
     assert_eq!(output.text, r#"{"a":"xy","b":12}"#);
     let confidence = output.confidence().unwrap();
     let of = |pointer: &str| confidence.get(pointer).unwrap();
-    // The token that closes the string and opens the next key counts in the string.
+    // The token that closes the string and opens the next key counts for the string.
     let a = of("/a");
     assert_eq!(&output.text[a.span.clone()], "\"xy\"");
     assert_eq!((a.score.tokens, a.score.forced), (4, 0));
@@ -179,7 +179,7 @@ fn a_field_is_as_probable_as_the_tokens_that_have_a_byte_of_it() {
     assert_eq!(&output.text[b.span.clone()], "12");
     assert_eq!(b.score.tokens, 2);
     close(b.score.model.probability(), 0.4 * 0.5);
-    // The object has every token once; the output has its end as well.
+    // The object has every token once; the output also has its end.
     let whole = of("");
     assert_eq!(whole.score.tokens, 12);
     let all = 0.9 * (0.5 * 0.8 * 0.7 * 0.6) * (0.4 * 0.5) * 0.95;
@@ -332,7 +332,7 @@ fn a_prefill_is_given_and_counts_nowhere() {
         ("[5]", 1..2)
     );
     let confidence = output.confidence().unwrap();
-    // What is not told of the script is missing from all probabilities: they are shares of what is there.
+    // Probabilities that the script omits are missing everywhere: the others are shares of their sum.
     close(confidence.get("/0").unwrap().score.model.probability(), 0.8);
     assert_eq!(confidence.get("").unwrap().score.tokens, 2);
 }
@@ -371,7 +371,7 @@ fn spans_end_where_the_text_was_trimmed() {
 
 #[test]
 fn tokens_share_what_took_the_place_of_bytes_that_are_no_text() {
-    // E2 82 begins a character that never comes.
+    // E2 82 starts a character that is never completed.
     let ids = [b'a', 0xE2, 0x82, b'b', 0xFF, b'c'].map(|byte| TokenId(byte.into()));
     let prefill = ids[..2].to_vec();
     let mut model = Scripted::new(&vocabulary(), &[]);

@@ -1,4 +1,4 @@
-//! Drafts change how fast an output comes, and nothing about it.
+//! Drafts change how fast an output is generated, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -24,13 +24,13 @@ fn model(width: usize, seed: u64) -> MockModel {
     MockModel::new(width, 300, [TokenId(width as u32 - 1)]).with_seed(seed)
 }
 
-/// A draft that often agrees with the model of the same seed, and sometimes not.
+/// A draft model that often agrees with the model of the same seed.
 fn draft(width: usize, seed: u64) -> MockModel {
     let odd = (0..width as u32).step_by(3).map(TokenId);
     odd.fold(model(width, seed), |model, id| model.preferring(id, 1.5))
 }
 
-/// Each set of sources by a number from 0 to 7.
+/// Returns the set of sources with a number from 0 to 7.
 fn speculation(sources: u32, length: DraftLength) -> Speculation {
     Speculation {
         model: sources & 1 != 0,
@@ -63,7 +63,7 @@ fn lengths() -> [DraftLength; 4] {
     ]
 }
 
-/// Options of many kinds; those of odd numbers draw.
+/// Options of many kinds; those with odd numbers draw.
 fn options(number: u64) -> GenerateOptions {
     GenerateOptions {
         sampling: SamplingParams {
@@ -104,7 +104,7 @@ fn greedy_output_is_the_same_with_every_source_and_so_is_every_seeds_without_a_d
         let mut limits = SchedulerLimits::default();
         limits.prefill_most = [usize::MAX, 3][number as usize / 7 % 2];
         let mut scheduler = with_draft(target, drafter, &vocabulary).with_limits(limits);
-        // One in six is free.
+        // One in six is unconstrained.
         let (plain, same) = if let Some(constraint) = compiled.get(number as usize % 6) {
             let request = Request::new(prompt, constraint.matcher()).with_options(options);
             let plain = scheduler.run(request.clone());
@@ -125,11 +125,11 @@ fn greedy_output_is_the_same_with_every_source_and_so_is_every_seeds_without_a_d
         let plain = plain.unwrap().single();
         assert_eq!(essence(&same.single()), essence(&plain), "{number}");
     }
-    // Every source was of use.
+    // Every source was useful.
     assert!(kept.iter().all(|&kept| kept > 10), "{kept:?}");
 }
 
-/// The probability of every output, by enumeration of what the chain would draw from.
+/// Returns the probability of every output, by enumerating the distributions that the chain would draw from.
 fn enumerate<C: Constraint + Clone>(
     model: &mut MockModel,
     prompt: &[TokenId],
@@ -223,7 +223,7 @@ fn sampled_outputs_have_the_targets_distribution() {
     ];
     const DRAWS: u32 = 200_000;
     let mut target = model(6, 11);
-    // Another model altogether: drafts are kept and refused.
+    // An unrelated model: drafts are accepted and rejected.
     let drafter = model(6, 12);
     for (case, sampling) in samplings.into_iter().enumerate() {
         let mut options = GenerateOptions {
@@ -261,7 +261,7 @@ fn sampled_outputs_have_the_targets_distribution() {
     }
 }
 
-/// How often each output came in so many runs, and in how many of them the budget steered.
+/// Counts each output over this many runs, and the runs that the budget steered.
 fn sample(
     schema: &Value,
     options: &GenerateOptions,

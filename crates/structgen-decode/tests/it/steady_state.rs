@@ -1,4 +1,4 @@
-//! Sampling from a mask that is ready allocates nothing once its buffers have grown.
+//! Sampling from a mask that is ready does not allocate once the buffers have grown.
 
 use structgen_decode::{
     SamplingParams,

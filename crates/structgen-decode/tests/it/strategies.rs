@@ -1,4 +1,5 @@
-//! What holds for every strategy: its form in JSON, the options that it refuses, and that it minds nobody beside it.
+//! Properties of every strategy: its JSON form, the options that it refuses, and its independence of concurrent
+//! requests.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ fn model(seed: u64) -> MockModel {
         .with_hidden_width(5)
 }
 
-/// One of each, and of beams each kind.
+/// One of each strategy, and of each kind of beam search.
 fn strategies() -> Vec<Strategy> {
     let beams = BeamOptions {
         width: 4,
@@ -142,7 +143,7 @@ fn an_option_is_honoured_or_refused_by_its_name() {
         for path in &paths {
             let pointer = format!("/{}", path.replace('.', "/"));
             let value = set.pointer(&pointer).unwrap_or_else(|| panic!("{path}"));
-            // What makes the option valid beside others.
+            // Options that make this one valid.
             let mut options = json!({"sampling": {}});
             if matches!(&strategy, Strategy::Beam(beams) if beams.sample) {
                 options["sampling"]["temperature"] = json!(2.0);
@@ -200,7 +201,7 @@ fn pair(
     scheduler.with_draft(draft, vocabulary).unwrap()
 }
 
-/// What came out, without what it took.
+/// The outputs, without their costs.
 fn essence(outputs: &Result<Outputs, GenerateError>) -> Vec<String> {
     let Ok(outputs) = outputs else {
         return vec![format!("{outputs:?}")];
@@ -222,7 +223,7 @@ fn essence(outputs: &Result<Outputs, GenerateError>) -> Vec<String> {
     outputs.collect()
 }
 
-/// Requests of every strategy under every schema; some prompts begin alike.
+/// Requests of every strategy under every schema; some prompts share a prefix.
 fn requests(vocabulary: &Arc<Vocabulary>) -> Vec<Request<Matcher>> {
     let mut requests = Vec::new();
     for (number, constraint) in constraints(vocabulary).iter().enumerate() {
@@ -302,7 +303,7 @@ fn a_cancelled_request_leaves_at_once_and_leaves_no_row() {
                 Err(error) => vec![Err(error)],
             }) {
                 match output {
-                    // It ended before.
+                    // It ended before it was cancelled.
                     Ok(output) => assert_ne!(output.generation.finish, FinishReason::Cancelled),
                     Err(GenerateError::Incomplete(cut)) => {
                         assert_eq!(*cut.reason(), FinishReason::Cancelled);

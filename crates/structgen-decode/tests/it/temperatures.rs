@@ -1,4 +1,4 @@
-//! The loop under grammars that say how their parts are written.
+//! The loop under grammars that set the temperatures of their parts.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn each_part_is_drawn_at_its_temperature() {
     for seed in 0..20 {
         let output = run(&guided, options(0.0, seed));
         assert_eq!(output.text[..9], greedy[..9]);
-        // The second part is what it is where all is drawn at its temperature, after the same beginning.
+        // The second part is the same as if everything were drawn at its temperature, after the same prefix.
         let prefill: Vec<TokenId> = greedy[..9].bytes().map(|it| TokenId(it.into())).collect();
         let warm = GenerateOptions {
             prefill,

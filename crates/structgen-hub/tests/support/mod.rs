@@ -1,4 +1,4 @@
-//! A server that plays the hub: one repository, `org/name`.
+//! A server in place of the hub, with one repository, `org/name`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,15 +8,15 @@ use std::thread;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-/// What the server does otherwise than a good one.
+/// How the server misbehaves.
 #[derive(Clone, Default)]
 pub(crate) struct Behaviour {
-    /// The bytes of a body after which it ends a connection.
+    /// The number of bytes of a body after which it closes a connection.
     pub(crate) cut_after: Option<usize>,
     pub(crate) ignores_ranges: bool,
-    /// It changes the first byte of a file.
+    /// Whether it changes the first byte of a file.
     pub(crate) damages: bool,
-    /// Where files are.
+    /// Where it redirects requests for files.
     pub(crate) redirect_to: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Server {
 type Files = Vec<(&'static str, Vec<u8>)>;
 
 impl Server {
-    /// Serves files until the process ends. Those that end in `.onnx` are large ones, with a SHA-256.
+    /// Serves files until the process ends. Those that end in `.onnx` are served as large files, with a SHA-256.
     pub(crate) fn start(files: &[(&'static str, Vec<u8>)], behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -36,14 +36,14 @@ impl Server {
         let (seen, files) = (Arc::clone(&requests), files.to_vec());
         thread::spawn(move || {
             for stream in listener.incoming() {
-                // A client that goes away in the middle is no failure of the server.
+                // A client that disconnects early is not a failure of the server.
                 let _ = answer(stream.unwrap(), &files, &behaviour, &seen);
             }
         });
         Self { url, requests }
     }
 
-    /// The requests so far, each with its headers.
+    /// Returns the requests so far, each with its headers.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }

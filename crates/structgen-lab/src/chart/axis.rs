@@ -1,14 +1,14 @@
-/// An axis: what it measures, in which unit, and how.
+/// An axis: its quantity, unit and scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What is measured and its unit: `entropy (nats)`.
+    /// The quantity and its unit: `entropy (nats)`.
     pub label: String,
-    /// How numbers are placed.
+    /// The scale.
     pub scale: Scale,
 }
 
 impl Axis {
-    /// An axis over the range of the data, linear.
+    /// Creates a linear axis over the range of the data.
     pub fn linear(label: impl Into<String>) -> Self {
         let label = label.into();
         Self {
@@ -17,7 +17,7 @@ impl Axis {
         }
     }
 
-    /// An axis over the range of the data, which is positive, by its logarithm.
+    /// Creates a logarithmic axis over the range of the data, which is positive.
     pub fn log(label: impl Into<String>) -> Self {
         let label = label.into();
         Self {
@@ -26,7 +26,7 @@ impl Axis {
         }
     }
 
-    /// The axis from one number to another.
+    /// Sets the range of the axis.
     #[must_use]
     pub fn from_to(self, low: f64, high: f64) -> Self {
         Self {
@@ -39,9 +39,9 @@ impl Axis {
 /// How the numbers of an axis are placed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
-    /// At equal distances, over the range of the data or the one that is given.
+    /// Linearly, over the range of the data or a given one.
     Linear(Option<(f64, f64)>),
-    /// By their logarithms; numbers that are not positive are left out.
+    /// Logarithmically; numbers that are not positive are omitted.
     Log,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// A scale for these numbers, with about as many ticks.
+    /// Creates a scale for these numbers, with approximately this many ticks.
     pub(super) fn new(scale: Scale, numbers: impl Iterator<Item = f64>, ticks: usize) -> Self {
         let is_log = scale == Scale::Log;
         let shown = numbers.filter(|n| n.is_finite() && (!is_log || *n > 0.0));
@@ -98,19 +98,19 @@ impl Placed {
         }
     }
 
-    /// The place of a number, from 0 to 1 within the range; none where it cannot be placed.
+    /// Returns the position of a number, from 0 to 1 within the range, or `None` if it has none.
     pub(super) fn place(&self, number: f64) -> Option<f64> {
         let number = if self.is_log { number.log10() } else { number };
         let place = (number - self.low) / (self.high - self.low);
         place.is_finite().then(|| place.clamp(0.0, 1.0))
     }
 
-    /// The largest number, as far as its sign does not matter.
+    /// Returns the largest absolute value.
     pub(super) fn reach(&self) -> f64 {
         self.low.abs().max(self.high.abs())
     }
 
-    /// The text of each tick: as many decimals as they need to differ.
+    /// Returns the label of each tick, with as many decimals as they need to differ.
     pub(super) fn labels(&self) -> Vec<String> {
         if self.is_log {
             return self.ticks.iter().map(|&tick| number(tick)).collect();
@@ -122,7 +122,7 @@ impl Placed {
             })
         });
         let decimals = decimals.unwrap_or(6) as usize;
-        // Minus zero has no place on an axis.
+        // Never show minus zero on an axis.
         let text = |tick: &f64| format!("{:.decimals$}", tick + 0.0);
         self.ticks.iter().map(text).collect()
     }
@@ -135,7 +135,7 @@ fn ticks_from(first: f64, last: f64, step: f64) -> Vec<f64> {
         .collect()
 }
 
-/// One, two or five times a power of ten, at least as large.
+/// Returns the smallest number of the form 1, 2 or 5 times a power of ten that is at least this large.
 fn nice_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let factor = [1.0, 2.0, 5.0, 10.0]
@@ -144,7 +144,7 @@ fn nice_step(rough: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// A number on a scale: three figures of what the scale reaches.
+/// Formats a number on a scale, to three digits of the largest value.
 pub(super) fn scaled(value: f64, reach: f64) -> String {
     let decimals = match reach {
         reach if reach >= 100.0 => 0,
@@ -159,7 +159,7 @@ pub(super) fn scaled(value: f64, reach: f64) -> String {
     }
 }
 
-/// A number with three figures or so.
+/// Formats a number to about three digits.
 pub(super) fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {

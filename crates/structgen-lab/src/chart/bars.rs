@@ -6,33 +6,33 @@ const WIDTH: f64 = 720.0;
 const BAR: f64 = 13.0;
 const GAP: f64 = 9.0;
 
-/// The most characters of a group's name.
+/// Maximum number of characters in a group's name.
 const NAME: usize = 28;
 
-/// Horizontal bars in groups, each with its number.
+/// Horizontal bars in groups, each labelled with its number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BarChart {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What the length of a bar is.
+    /// The axis of the bars' lengths.
     pub x: Axis,
-    /// The names of the bars of each group; of a single one, nothing is shown.
+    /// The names of the bars in each group; a single series has no legend.
     pub series: Vec<String>,
-    /// The groups, the upper first.
+    /// The groups, from top to bottom.
     pub groups: Vec<BarGroup>,
 }
 
 /// Bars that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BarGroup {
-    /// What they are about.
+    /// The name of the group.
     pub name: String,
-    /// Their lengths, one for each series; no number is no bar.
+    /// Their lengths, one per series; NaN draws no bar.
     pub values: Vec<f64>,
 }
 
 impl BarGroup {
-    /// A group with a name.
+    /// Creates a group.
     pub fn new(name: impl Into<String>, values: impl Into<Vec<f64>>) -> Self {
         Self {
             name: name.into(),
@@ -132,7 +132,7 @@ impl BarChart {
     }
 }
 
-/// A name of at most 28 characters.
+/// Shortens a name to 28 characters.
 fn shortened(name: &str) -> String {
     match name.char_indices().nth(NAME) {
         Some(_) => {

@@ -5,10 +5,10 @@ use super::theme::Ink;
 const WIDTH: f64 = 720.0;
 const PLOT: f64 = 300.0;
 
-/// Lines over two axes.
+/// A chart of lines over two axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineChart {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -27,7 +27,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line with a name for the legend.
+    /// Creates a line with a name for the legend.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self {
             name: name.into(),
@@ -36,7 +36,7 @@ impl Line {
         }
     }
 
-    /// A line that others are compared with.
+    /// Creates a reference line for comparison.
     pub fn reference(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self {
             is_reference: true,
@@ -72,7 +72,7 @@ impl LineChart {
         if names.len() > 1 {
             top = scene.legend(top, &names);
         }
-        // The label of the vertical axis is above it, where it can be read without turning one's head.
+        // The label of the vertical axis is above it, where it is readable without being rotated.
         scene.text(
             16.0,
             top + TEXT_LINE / 2.0,
@@ -103,7 +103,7 @@ impl LineChart {
                 1.0,
                 Ink::Soft,
             );
-            // A label that would lie on the one before, or outside, is left out.
+            // Omit labels that would overlap the previous one or leave the chart.
             if centre - half >= free_from && centre + half <= WIDTH {
                 scene.text(centre, bottom + 14.0, Anchor::Middle, &label, Ink::Soft);
                 free_from = centre + half + 8.0;

@@ -1,8 +1,8 @@
-//! Charts of lines and of bars, and screens of terminals, as SVG, and as PNG with the feature `png`.
+//! Charts of lines and bars, and terminal screens, as SVG, or as PNG with the feature `png`.
 //!
-//! A chart becomes a [`Scene`] of rectangles, lines and texts, which either writer draws. All texts are
-//! horizontal and in a monospaced font, so their widths are known and none lies on another. An SVG follows the
-//! reader's light or dark scheme unless a [`Theme`] is asked for.
+//! A chart is turned into a [`Scene`] of rectangles, lines and texts, which either writer draws. All texts are
+//! horizontal and in a monospaced font, so their widths are known and they never overlap. An SVG follows the viewer's
+//! light or dark scheme unless a [`Theme`] is set.
 
 mod axis;
 mod bars;
@@ -21,11 +21,11 @@ pub use scene::Scene;
 pub use screen::{Cell, CellInk, Screen, text_bar};
 pub use theme::Theme;
 
-/// A picture that could not be drawn.
+/// Why a chart could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChartError {
-    /// The picture would be larger than pictures may be.
+    /// The image would exceed the maximum size.
     #[error("the picture would have {width} by {height} pixels, which is too much")]
     Size {
         /// Its width.
@@ -45,18 +45,18 @@ pub enum Chart {
     Lines(LineChart),
     /// Horizontal bars in groups.
     Bars(BarChart),
-    /// A screen of a terminal.
+    /// A terminal screen.
     Screen(Screen),
 }
 
 impl Chart {
-    /// The chart as an SVG document.
+    /// Returns the chart as an SVG document.
     #[must_use]
     pub fn svg(&self, theme: Theme) -> String {
         svg::write(&self.scene(), theme)
     }
 
-    /// The chart as a PNG file, at twice the size for sharp screens. [`Theme::Auto`] is light.
+    /// Returns the chart as a PNG file, at twice the size for high-resolution screens. [`Theme::Auto`] is light.
     ///
     /// # Errors
     /// [`ChartError`].
@@ -65,7 +65,7 @@ impl Chart {
         png::write(&self.scene(), theme)
     }
 
-    /// What is drawn.
+    /// Returns the scene to draw.
     #[must_use]
     pub fn scene(&self) -> Scene {
         match self {

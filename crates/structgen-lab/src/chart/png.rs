@@ -1,4 +1,4 @@
-//! A scene as a PNG file.
+//! Draws a scene as a PNG file.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 use tiny_skia::{
@@ -10,7 +10,7 @@ use super::ChartError;
 use super::scene::{Anchor, Item, Scene};
 use super::theme::{Ink, Theme};
 
-/// Pixels of the file for each of the scene.
+/// Pixels of the file per pixel of the scene.
 const SCALE: f64 = 2.0;
 
 pub(super) fn write(scene: &Scene, theme: Theme) -> Result<Vec<u8>, ChartError> {
@@ -120,7 +120,7 @@ fn write_text(
     }
 }
 
-/// The picture of a character, or of a similar one that the font has.
+/// Draws a character, or a similar one that the font has.
 fn glyph(
     character: char,
     weight: FontWeight,
@@ -159,7 +159,7 @@ fn blend(canvas: &mut Pixmap, x: f64, y: f64, colour: [u8; 3], coverage: u8) {
             mix(green, pixel.green()),
             mix(blue, pixel.blue()),
         );
-        // The ground is opaque, and so is what is blended with it.
+        // The background is opaque, and so is everything blended with it.
         if let Some(mixed) = PremultipliedColorU8::from_rgba(red, green, blue, 255) {
             *pixel = mixed;
         }

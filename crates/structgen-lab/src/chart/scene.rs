@@ -1,21 +1,21 @@
 pub(super) use super::theme::Ink;
 
-/// The width of a character in texts of the usual size, in pixels.
+/// The width of a character in text of the usual size, in pixels.
 pub(super) const CHARACTER: f64 = 7.3;
 
 /// The height of a line of text, in pixels.
 pub(super) const TEXT_LINE: f64 = 18.0;
 
-/// What is drawn, in pixels from the upper left corner.
+/// A drawing, in pixels from the upper left corner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
     /// The width.
     pub width: f64,
     /// The height.
     pub height: f64,
-    /// What is on it, the lowest first.
+    /// The items, from back to front.
     pub items: Vec<Item>,
-    /// What it shows, for readers who do not see it.
+    /// A description, for accessibility.
     pub title: String,
 }
 
@@ -43,32 +43,32 @@ pub enum Item {
         width: f64,
         /// The colour.
         ink: Ink,
-        /// Whether it is broken into dashes.
+        /// Whether it is dashed.
         is_dashed: bool,
     },
     /// A line of text.
     Text {
         /// Where it is anchored.
         x: f64,
-        /// The middle of its height.
+        /// The vertical centre.
         y: f64,
-        /// What is at `x`.
+        /// Which point of the text is at `x`.
         anchor: Anchor,
         /// The text.
         text: String,
-        /// Whether it is a heading.
+        /// Whether it is a title.
         is_title: bool,
         /// The colour.
         ink: Ink,
-        /// Pixels from character to character, where the text stands in a grid; otherwise as the font has it.
+        /// The distance between characters in pixels, for text on a grid; `None` for that of the font.
         advance: Option<f64>,
     },
 }
 
-/// Which point of a text is placed.
+/// Which point of a text is positioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its beginning.
+    /// Its start.
     Start,
     /// Its middle.
     Middle,
@@ -97,7 +97,7 @@ impl Scene {
         scene
     }
 
-    /// The scene with its ground as high as it is.
+    /// Extends the background to the height of the scene.
     pub(super) fn sized(mut self) -> Self {
         if let Some(Item::Rect { height, .. }) = self.items.first_mut() {
             *height = self.height;
@@ -137,7 +137,7 @@ impl Scene {
         });
     }
 
-    /// A text whose characters are as far apart as [`CHARACTER`] says, whatever the font.
+    /// Adds a text whose characters are [`CHARACTER`] apart, whatever the font.
     pub(super) fn grid_text(&mut self, x: f64, y: f64, text: &str, ink: Ink) {
         self.items.push(Item::Text {
             x,
@@ -150,7 +150,7 @@ impl Scene {
         });
     }
 
-    /// A legend in as many lines as it takes, from `top` on; returns where it ends.
+    /// Draws a legend in as many lines as necessary, from `top` on; returns where it ends.
     pub(super) fn legend(&mut self, top: f64, names: &[(String, Ink)]) -> f64 {
         const SWATCH: f64 = 14.0;
         const GAP: f64 = 18.0;
@@ -169,7 +169,7 @@ impl Scene {
     }
 }
 
-/// The width of a text of the usual size, in pixels.
+/// Returns the width of text of the usual size, in pixels.
 pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * CHARACTER
 }

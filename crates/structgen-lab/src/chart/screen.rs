@@ -4,40 +4,40 @@ use super::theme::Ink;
 /// The space around a screen.
 const MARGIN: f64 = 16.0;
 
-/// Where the first line is: below the title.
+/// The top of the first line, below the title.
 const TOP: f64 = 42.0;
 
 /// The height of a bar in a line.
 const BAR: f64 = 12.0;
 
-/// A screen of a terminal: cells in lines of equal length.
+/// A terminal screen: cells in lines of equal length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Screen {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// The lines, the upper first.
+    /// The lines, from top to bottom.
     pub lines: Vec<Vec<Cell>>,
 }
 
-/// A character of a screen.
+/// A cell of a screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// The character, which may have several code points; empty after one of twice the width.
+    /// The character, which may consist of several code points; empty after a double-width one.
     pub text: String,
-    /// What its colour is for.
+    /// The role of its colour.
     pub ink: CellInk,
-    /// Whether ground and text have changed places.
+    /// Whether foreground and background are swapped.
     pub is_reversed: bool,
 }
 
-/// What the colour of a cell is for.
+/// The role of a cell's colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellInk {
     /// Text.
     Text,
-    /// What is less important.
+    /// Less important text.
     Soft,
-    /// A series of bars, or a warning, by its number.
+    /// A series of bars, or a warning, by its index.
     Series(usize),
 }
 
@@ -51,7 +51,7 @@ impl CellInk {
     }
 }
 
-/// A bar of at most `width` characters for a share from 0 to 1.
+/// Returns a bar of at most `width` characters for a share from 0 to 1.
 ///
 /// ```
 /// assert_eq!(structgen_lab::chart::text_bar(0.25, 6), "█▌");
@@ -80,7 +80,7 @@ impl Screen {
     }
 }
 
-/// Draws a line whose upper edge is at `top`: bars and boxes as shapes, and each word as a text, so that fonts of a
+/// Draws a line with its upper edge at `top`: bars and boxes as shapes, and each word as a text, so that fonts of a
 /// slightly different width do not drift.
 fn draw_line(scene: &mut Scene, cells: &[Cell], top: f64) {
     let left = |column: usize| MARGIN + column as f64 * CHARACTER;
@@ -167,7 +167,7 @@ fn draw_line(scene: &mut Scene, cells: &[Cell], top: f64) {
     }
 }
 
-/// How much of its cell a block fills, from the left.
+/// Returns how much of its cell a block fills, from the left.
 fn filled(text: &str) -> Option<f64> {
     let eighths = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"]
         .iter()
@@ -175,7 +175,7 @@ fn filled(text: &str) -> Option<f64> {
     Some((eighths + 1) as f64 / 8.0)
 }
 
-/// To which edges a box-drawing character goes: left, right, up, down.
+/// Returns the edges that a box-drawing character extends to: left, right, up, down.
 fn strokes(text: &str) -> Option<[bool; 4]> {
     Some(match text {
         "─" | "━" => [true, true, false, false],

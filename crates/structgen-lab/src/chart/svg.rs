@@ -1,4 +1,4 @@
-//! A scene as an SVG document.
+//! Writes a scene as an SVG document.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub(super) fn write(scene: &Scene, theme: Theme) -> String {
     }
     svg.push_str("</style>\n");
     for item in &scene.items {
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         let _ = write_item(&mut svg, item);
     }
     svg.push_str("</svg>\n");
@@ -90,7 +90,7 @@ fn write_item(svg: &mut String, item: &Item) -> std::fmt::Result {
     }
 }
 
-/// A rule for each colour: what is filled with it, and lines in it.
+/// Writes CSS rules for each colour: one for fills, and one for strokes.
 fn colours(is_dark: bool) -> String {
     let rule = |ink: Ink| {
         let (class, rgb) = (ink.class(), ink.rgb(is_dark));

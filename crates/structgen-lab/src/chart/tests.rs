@@ -33,7 +33,7 @@ fn bars() -> Chart {
     .into()
 }
 
-/// The rectangles that texts take.
+/// Returns the rectangles that texts occupy.
 fn boxes(scene: &Scene) -> Vec<(f64, f64, f64, f64, String)> {
     let boxed = |item: &Item| {
         let Item::Text {

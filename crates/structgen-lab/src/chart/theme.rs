@@ -1,10 +1,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Which scheme a picture is for.
+/// The colour scheme of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
-    /// The reader's, where the format can follow it; otherwise light.
+    /// The viewer's, if the format can follow it; otherwise light.
     #[default]
     Auto,
     /// Dark on light.
@@ -36,29 +36,29 @@ impl fmt::Display for Theme {
     }
 }
 
-/// A name that is no theme's.
+/// A name that is not a theme's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of the themes auto, light and dark")]
 pub struct UnknownTheme(pub String);
 
-/// What a colour is for.
+/// The role of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
-    /// The ground.
+    /// The background.
     Ground,
     /// Titles and labels.
     Text,
-    /// What is less important: numbers of axes.
+    /// Less important text, such as the numbers of axes.
     Soft,
-    /// Lines of the grid.
+    /// Grid lines.
     Grid,
-    /// What others are compared with.
+    /// References for comparison.
     Reference,
-    /// A series, by its number.
+    /// A series, by its index.
     Series(usize),
 }
 
-/// Colours that differ in lightness as well as hue, for readers who tell few hues apart.
+/// Colours that differ in lightness as well as hue, for colour-blind readers.
 const LIGHT: [u32; 8] = [
     0x1f_6f_b4, 0xd9_58_0e, 0x2b_8a_3e, 0x9c_36_b5, 0xb3_8b_00, 0x0b_87_93, 0xc9_2a_4a, 0x5c_5f_66,
 ];
@@ -67,10 +67,10 @@ const DARK: [u32; 8] = [
 ];
 
 impl Ink {
-    /// How many series have a colour of their own.
+    /// The number of series with distinct colours.
     pub(super) const SERIES: usize = LIGHT.len();
 
-    /// The colour as red, green and blue in a light or a dark scheme.
+    /// Returns the colour as RGB, in a light or a dark scheme.
     pub(super) fn rgb(self, is_dark: bool) -> u32 {
         let pick = |light, dark| if is_dark { dark } else { light };
         match self {
@@ -83,7 +83,7 @@ impl Ink {
         }
     }
 
-    /// The name of the colour's class in a style sheet.
+    /// Returns the name of the colour's CSS class.
     pub(super) fn class(self) -> String {
         match self {
             Self::Ground => "ground".to_owned(),
@@ -95,7 +95,7 @@ impl Ink {
         }
     }
 
-    /// All colours.
+    /// Returns all colours.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let plain = [
             Self::Ground,

@@ -1,4 +1,4 @@
-//! A step's probabilities, a column for each sampler.
+//! A step's probabilities, one column per sampler.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -11,12 +11,12 @@ use super::{Role, percent};
 use crate::app::App;
 use crate::comparison::{Column, Comparison, Row};
 
-/// How wide the columns are.
+/// The widths of the columns.
 struct Widths {
     name: usize,
     /// A column of numbers.
     number: usize,
-    /// Each of the two bars: those of the model, and those of what is left.
+    /// Each of the two bars: the model's, and that of the kept tokens.
     bar: usize,
 }
 
@@ -25,7 +25,7 @@ impl Widths {
         let is_wide = width >= 24 + 13 * columns + 24;
         let (name, number) = if is_wide { (24, 13) } else { (15, 8) };
         let rest = width.saturating_sub(name + number * columns + 3);
-        // Bars of two characters show nothing.
+        // Very short bars show nothing.
         let bar = if rest >= 8 { (rest / 2).min(36) } else { 0 };
         Self { name, number, bar }
     }
@@ -162,7 +162,7 @@ fn summary(
     Line::from(spans)
 }
 
-/// A token's text in quotes, or the name of a special one.
+/// Returns a token's text in quotes, or the name of a special token.
 fn token_text(token: TokenId, vocabulary: &Vocabulary) -> String {
     match vocabulary.token_bytes(token) {
         Some(bytes) if !bytes.is_empty() => format!("{:?}", String::from_utf8_lossy(bytes)),
@@ -172,7 +172,7 @@ fn token_text(token: TokenId, vocabulary: &Vocabulary) -> String {
     }
 }
 
-/// A text cut or filled to a width.
+/// Cuts or pads a text to a width.
 fn padded(text: &str, width: usize) -> String {
     let mut shown = text.to_owned();
     if Span::raw(text).width() > width {

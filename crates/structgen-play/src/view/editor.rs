@@ -1,4 +1,4 @@
-//! The editor of the prompt and the constraint, with what is wrong at its place.
+//! The editor of the prompt and the constraint, with errors marked in place.
 
 use ratatui::Frame;
 use ratatui::layout::Position;
@@ -9,10 +9,10 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::{Role, popup};
 use crate::app::{App, Editing, Field, Waits};
 
-/// Columns to the right of the cursor, itself included, that a long line shows.
+/// Columns of a long line to show from the cursor on, including its own.
 const AHEAD: usize = 12;
 
-/// Lines for what is wrong.
+/// Lines for the error.
 const PROBLEM: u16 = 3;
 
 pub(super) fn draw(app: &App, editing: &Editing, frame: &mut Frame<'_>) {
@@ -78,7 +78,7 @@ pub(super) fn draw(app: &App, editing: &Editing, frame: &mut Frame<'_>) {
     );
 }
 
-/// A line from a column on, with the place of a problem marked.
+/// Returns a line from a column on, with the position of an error marked.
 fn shown(
     app: &App,
     number: usize,
@@ -96,7 +96,7 @@ fn shown(
     let Some(column) = wrong else {
         return Line::from(text(0, line.len()));
     };
-    // A place after the last character is still one to see.
+    // A position after the last character must be visible too.
     let mark = match text(column, column + 1) {
         empty if empty.is_empty() => " ".to_owned(),
         mark => mark,

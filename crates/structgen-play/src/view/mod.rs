@@ -1,7 +1,7 @@
-//! The state as a screen.
+//! Draws the state as a screen.
 //!
-//! Colours are the terminal's own sixteen, on its own ground, and say nothing that a word, a sign or a weight does not
-//! say as well: the screen is the same in light and dark terminals and without colour.
+//! Colours are the terminal's own sixteen, on its own background, and never the only carrier of meaning: a word, a sign
+//! or a weight always says the same, so that the screen is readable in light and dark terminals and without colour.
 
 mod distribution;
 mod editor;
@@ -18,22 +18,22 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 use crate::app::{App, Mode, Overlay, Waits};
 use crate::slider::Slider;
 
-/// The smallest screen that everything fits on.
+/// The smallest screen on which everything fits.
 pub const LEAST: (u16, u16) = (64, 18);
 
-/// What a style is for.
+/// The role of a style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Plain,
-    /// Titles, keys, what is chosen.
+    /// Titles, keys, and the selection.
     Strong,
-    /// What is less important.
+    /// Less important text.
     Soft,
     /// Probabilities of the model.
     Before,
     /// Probabilities after mask and samplers.
     After,
-    /// What is refused, and what is wrong.
+    /// Refused tokens, and errors.
     Bad,
     /// The newest token.
     Newest,
@@ -122,7 +122,7 @@ fn header(app: &App) -> Line<'static> {
     ])
 }
 
-/// What goes on, or what is wrong.
+/// Describes what is going on, or the error.
 fn status(app: &App) -> Line<'static> {
     if let Some(problem) = &app.problem {
         let problem = problem.replace('\n', " ");
@@ -153,7 +153,7 @@ fn status(app: &App) -> Line<'static> {
     Line::from(app.span(format!(" {text}{note}"), Role::Plain))
 }
 
-/// What a setting of a scene does to the step.
+/// Describes the effect of a scene's setting on the step.
 fn frame_note(app: &App) -> String {
     let slider = Slider::ALL[app.slider];
     format!(
@@ -164,7 +164,7 @@ fn frame_note(app: &App) -> String {
     )
 }
 
-/// What the samplers do to the step.
+/// Describes the effect of the samplers on the step.
 fn step_note(app: &App) -> String {
     let Some(comparison) = app.comparison() else {
         return String::new();
@@ -199,7 +199,7 @@ fn hints(app: &App, width: u16) -> Line<'static> {
     let mut left = usize::from(width);
     for (key, about) in keys {
         let wanted = key.chars().count() + about.len() + 3;
-        // Help and leaving are the last to go.
+        // Help and quitting are the last to be omitted.
         let is_kept = matches!(key, "?" | "q") || left > wanted + 16;
         if is_kept {
             left = left.saturating_sub(wanted);
@@ -210,12 +210,12 @@ fn hints(app: &App, width: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// A share as percent.
+/// Formats a share as a percentage.
 fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A cleared rectangle of this size in the middle of another.
+/// Clears and returns a rectangle of this size in the middle of the screen.
 fn popup(frame: &mut Frame<'_>, width: u16, height: u16) -> Rect {
     let area = frame.area();
     let (width, height) = (width.min(area.width), height.min(area.height));

@@ -28,7 +28,7 @@ fn draw_text(app: &App, frame: &mut Frame<'_>, area: Rect, bytes: &[u8], mut las
     let block = app.block("Output");
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    // A token may begin within a character.
+    // A token may start within a character.
     while last > 0 && bytes.get(last).is_some_and(|byte| byte & 0xC0 == 0x80) {
         last -= 1;
     }
@@ -45,13 +45,13 @@ fn draw_text(app: &App, frame: &mut Frame<'_>, area: Rect, bytes: &[u8], mut las
     if let Some(line) = text.last_mut().filter(|_| !app.walk.has_ended()) {
         line.push_span(app.span("▏", Role::Soft));
     }
-    // What does not fit is at the beginning.
+    // If there is not enough room, the beginning is omitted.
     let room = usize::from(inner.height).saturating_sub(1).max(1);
     lines.extend(text.split_off(text.len().saturating_sub(room)));
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-/// Lines of a width, broken anywhere.
+/// Wraps characters to lines of a width, at any position.
 fn wrapped(characters: impl Iterator<Item = (char, Style)>, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default()];
     for (character, style) in characters {
@@ -81,7 +81,7 @@ fn draw_tree(app: &App, frame: &mut Frame<'_>, area: Rect, nodes: &[Node]) {
     let block = app.block("Tree");
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    // A root with others in it is no line of its own.
+    // A root that contains other values has no line of its own.
     let skipped = usize::from(nodes.first().is_some_and(|root| root.kind.is_container()));
     let lines = nodes[skipped..]
         .iter()
@@ -122,7 +122,7 @@ fn line(app: &App, node: &Node, skipped: usize, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The end of a text that is too wide, which is what grows.
+/// Returns the end of a text that is too wide, since the end is what grows.
 fn end_of(text: &str, width: usize) -> String {
     if Span::raw(text).width() <= width {
         return text.to_owned();

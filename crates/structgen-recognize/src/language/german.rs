@@ -1,4 +1,4 @@
-//! German words. Numbers of several parts are one word: see `german_compounds`.
+//! German words. Compound numbers are single words: see `german_compounds`.
 
 use super::Sense::{self, *};
 use super::{DOLLAR, EURO, FRANC, KRONA, POUND, ZLOTY};

@@ -1,9 +1,9 @@
-//! German numbers of several parts, which are written as one word: `zweiundzwanzig`, `zweitausenddreihundert`,
-//! `zweieinhalb`, `dreimal`, `zweistündig`.
+//! German compound numbers, which are written as one word: `zweiundzwanzig`, `zweitausenddreihundert`, `zweieinhalb`,
+//! `dreimal`, `zweistündig`.
 
 use crate::Number;
 
-/// Longest first where one begins with another: `dreizehn` before `drei`.
+/// Longer ones before their prefixes: `dreizehn` before `drei`.
 const UNITS: &[(&str, u64)] = &[
     ("eins", 1),
     ("eine", 1),
@@ -45,10 +45,10 @@ const TENS: &[(&str, u64)] = &[
     ("neunzig", 90),
 ];
 
-/// The longest of all such words; a longer word is not looked at.
+/// The length of the longest such word; longer words are skipped.
 const MAX_BYTES: usize = 64;
 
-/// The number that a whole folded word writes.
+/// Returns the number for a whole folded word.
 pub(crate) fn number_of(word: &str) -> Option<Number> {
     if word.len() > MAX_BYTES {
         return None;
@@ -64,7 +64,7 @@ pub(crate) fn number_of(word: &str) -> Option<Number> {
     rest.is_empty().then(|| Number::new(i128::from(value), 0))?
 }
 
-/// The value of the number at the beginning of `word`, and what follows it.
+/// Returns the value of the number at the start of `word`, and the rest.
 fn below_million(word: &str) -> Option<(u64, &str)> {
     let (thousands, rest) = match word.strip_prefix("tausend") {
         Some(rest) => (1, rest),

@@ -1,7 +1,7 @@
-//! Languages as data: what their words mean.
+//! Languages as data: the meanings of words.
 //!
-//! A language is a table of rows, each a sense and the words that have it. Words are folded: small letters without
-//! accents (`fold`). Another language is another table, listed in [`Language::ALL`] and [`Language::words`].
+//! A language is a table of rows, each with a meaning and its words. Words are folded to lowercase without accents
+//! (`fold`). To add a language, add a table, and list it in [`Language::ALL`] and [`Language::words`].
 
 mod english;
 mod french;
@@ -31,7 +31,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// All languages. The first one is assumed where a text has no common words.
+    /// All languages. The first is assumed if a text has no common words.
     pub const ALL: [Language; 4] = [
         Language::English,
         Language::German,
@@ -48,7 +48,8 @@ impl Language {
         }
     }
 
-    /// Words that are something else, and frequent, in another language. They count only in texts of this one.
+    /// Returns words that are common in another language with another meaning. They count only in texts of this
+    /// language.
     fn homographs(self) -> &'static str {
         match self {
             Language::English => english::HOMOGRAPHS,
@@ -61,10 +62,10 @@ impl Language {
 
 type Rows = &'static [(Sense, &'static str)];
 
-/// What a word can mean to a recogniser.
+/// The meaning of a word for a recogniser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sense {
-    /// Zero, which takes no part in larger numbers.
+    /// Zero, which is not part of larger numbers.
     Zero,
     /// 1 to 9.
     Unit(u8),
@@ -74,28 +75,28 @@ pub(crate) enum Sense {
     Ten(u8),
     /// A word for several hundreds: `doscientos`.
     Hundreds(u16),
-    /// A hundred, which multiplies what comes before it.
+    /// A hundred, which multiplies the number before it.
     Hundred,
-    /// A thousand and more, which multiply what comes before them.
+    /// A thousand or more, which multiplies the number before it.
     Scale(u64),
-    /// A number of things, which can be halved and multiplied: a dozen.
+    /// A count of things that can be halved and multiplied: a dozen.
     Collective(u32),
     /// Tenths: `anderthalb` is 15.
     Tenths(u32),
-    /// `a`, which is one before a noun that counts.
+    /// `a`, which means one before a noun that counts.
     Article,
     Half,
     Quarter,
-    /// What begins the fraction of a spoken number: `three point five`.
+    /// The word before the fraction of a spoken number: `three point five`.
     Point,
     Minus,
     And,
     Ordinal(u16),
-    /// What is written after the digits of an ordinal: `rd`.
+    /// The suffix of an ordinal in digits: `rd`.
     OrdinalMark,
     MonthName(u8),
     TimeUnit(TimeUnit),
-    /// A unit that needs a number written right before it: `5m`, `2w`.
+    /// A unit directly after a number: `5m`, `2w`.
     ShortTimeUnit(TimeUnit),
     /// A word for a whole duration: a fortnight.
     Span(u32, TimeUnit),
@@ -103,35 +104,35 @@ pub(crate) enum Sense {
     Past,
     /// Minutes before an hour: `ten to nine`.
     Before,
-    /// What follows the number of an hour: `o'clock`, `Uhr`.
+    /// The word after the number of an hour: `o'clock`, `Uhr`.
     Clock,
     Noon,
     Midnight,
     Morning,
     Afternoon,
     Night,
-    /// What comes before the time of day: `at`.
+    /// The word before a time of day: `at`.
     At,
-    /// What stands between the ends of a range: `to`.
+    /// The word between the ends of a range: `to`.
     Until,
-    /// What stands between day and month: `of`.
+    /// The word between day and month: `of`.
     Of,
-    /// What stands between a time and the part of the day.
+    /// A word between a time and the part of the day.
     Filler,
     Currency(&'static [&'static str]),
     /// A hundredth of a currency.
     Cent(&'static [&'static str]),
     Percent,
-    /// A frequent word, by which the language of a text is known.
+    /// A common word, by which the language of a text is recognised.
     Common,
 }
 
-/// A sense of a word in a language.
+/// The meaning of a word in a language.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) language: Language,
     pub(crate) sense: Sense,
-    /// Counts only in texts of its language.
+    /// Whether it counts only in texts of its language.
     pub(crate) homograph: bool,
 }
 
@@ -153,12 +154,12 @@ static LEXICON: LazyLock<FxHashMap<&'static str, Vec<Entry>>> = LazyLock::new(||
     lexicon
 });
 
-/// The senses of a folded word in all languages.
+/// Returns the meanings of a folded word in all languages.
 pub(crate) fn senses(folded: &str) -> &'static [Entry] {
     LEXICON.get(folded).map_or(&[], Vec::as_slice)
 }
 
-/// A number written as one word, such as `zweiundzwanzig`, which no table lists.
+/// Returns a number written as one word, such as `zweiundzwanzig`, which no table lists.
 pub(crate) fn compound(folded: &str) -> Option<Number> {
     german_compound(folded)
 }

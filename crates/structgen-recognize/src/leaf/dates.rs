@@ -1,4 +1,4 @@
-//! Dates, and the years of those that are written without one.
+//! Dates, and the years of dates without one.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) fn list(candidates: &[Candidate], leaf: Leaf, list: &mut List) {
     }
 }
 
-/// All dates with their places, those without a year in the year that the text has for them.
+/// Returns all dates with their candidates; dates without a year are completed from the text.
 pub(super) fn full(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize, Date)> {
     let years = Years::of(candidates);
     readings(candidates).filter_map(move |(candidate, reading, value)| {
@@ -31,11 +31,11 @@ pub(super) fn full(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate
     })
 }
 
-/// The years that the text names, by where.
+/// The years that the text mentions, by position.
 struct Years(Vec<(usize, u16)>);
 
 impl Years {
-    /// Those of dates; those of numbers that are written like a year if no date has one.
+    /// Collects the years of dates, or if no date has one, numbers that look like a year.
     fn of(candidates: &[Candidate]) -> Years {
         let years = |year: fn(&Candidate) -> Option<u16>| -> Vec<(usize, u16)> {
             candidates
@@ -54,7 +54,7 @@ impl Years {
         })
     }
 
-    /// The year that begins nearest to the beginning of the span; the earlier one of two.
+    /// Returns the year whose position is closest to the start of the span; the earlier of two.
     fn nearest(&self, span: &Range<usize>) -> Option<u16> {
         let after = self.0.partition_point(|(at, _)| *at < span.start);
         let around = self.0[after.saturating_sub(1)..].iter().take(2);
@@ -64,7 +64,7 @@ impl Years {
     }
 }
 
-/// Four digits from 1900 to 2099.
+/// Returns a number of four digits from 1900 to 2099.
 fn written_year(candidate: &Candidate) -> Option<u16> {
     match candidate.readings[..] {
         [Value::Number(number)] if candidate.span.len() == 4 => u16::try_from(number.to_integer()?)

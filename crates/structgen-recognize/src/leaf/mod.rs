@@ -1,4 +1,4 @@
-//! The values of a text as the texts that a leaf of a schema may hold.
+//! The values of a text, in the form that a leaf of a schema requires.
 
 mod dates;
 mod numbers;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Candidate, Value};
 
-/// What a leaf of a schema asks for.
+/// The form that a leaf of a schema requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Leaf {
@@ -45,18 +45,19 @@ pub enum Leaf {
     Ipv4,
     /// `2001:db8::1`.
     Ipv6,
-    /// In small letters.
+    /// In lowercase.
     Uuid,
     /// The digits, after a `+` if the text has one.
     Phone,
-    /// A code as it is written.
+    /// A code, as written.
     Identifier,
-    /// A whole number in digits, `12` of `twelve`.
+    /// A whole number in digits, such as `12` for `twelve`.
     Digits,
 }
 
 impl Leaf {
-    /// Every leaf that is a JSON string: what a string with a `pattern` can be in another form than the text has.
+    /// All leaves that are JSON strings: the values of a string with a `pattern` that may be written differently in the
+    /// text.
     pub const STRINGS: [Leaf; 17] = [
         Leaf::Date,
         Leaf::YearMonth,
@@ -77,7 +78,7 @@ impl Leaf {
         Leaf::Digits,
     ];
 
-    /// The JSON Schema `format` of the leaf, or a name of its own where no format is of its form.
+    /// Returns the JSON Schema `format` of the leaf, or a name of this crate's own if there is none.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -103,7 +104,7 @@ impl Leaf {
         }
     }
 
-    /// The leaf of a JSON Schema `format`; none for formats whose values are not recognised.
+    /// Returns the leaf for a JSON Schema `format`, or `None` for formats whose values are not recognised.
     ///
     /// ```
     /// use structgen_recognize::Leaf;
@@ -129,26 +130,28 @@ impl Leaf {
     }
 }
 
-/// A text that a leaf may hold.
+/// A text that a leaf may contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
     /// In the normal form of the leaf, without the quotes of a JSON string.
     pub text: String,
-    /// The parts of the input that it can have come from, in bytes, in the order of the input.
+    /// The parts of the input that it may come from, in bytes, in order.
     pub spans: Vec<Range<usize>>,
-    /// The index of the best reading that gives this text; 0 where some part of the input is most likely this value.
+    /// The index of the best reading that gives this text; 0 if this is the most likely value of some part of the
+    /// input.
     pub reading: usize,
 }
 
-/// The texts that a leaf may hold, in the order of the input. Each text is listed once.
+/// Returns the texts that a leaf may contain, in the order of the input and without duplicates.
 ///
-/// - [`Leaf::Integer`] and [`Leaf::Number`]: numbers in digits and words, positions, percentages (also as a fraction of
+/// - [`Leaf::Integer`] and [`Leaf::Number`]: numbers in digits and words, ordinals, percentages (also as a fraction of
 ///   one), amounts, durations in the units of the text and in the next larger and smaller ones in which they are exact
-///   (years in months up to ten years), years, months and days of dates, hours and minutes of times. A number is listed with the digits of the text (`1234.50`) and in its shortest form (`1234.5`).
-/// - [`Leaf::Date`]: a date without a year is in the year of the nearest date that has one, or of the nearest number
-///   that is written like a year if no date has; relative words such as `tomorrow` are no dates.
-/// - [`Leaf::Time`] and [`Leaf::DateTime`]: a time without an offset from UTC is written with `Z`. A time joins the
-///   nearest dates before and after it.
+///   (years in months up to ten years), years, months and days of dates, hours and minutes of times. A number is listed
+///   with the digits of the text (`1234.50`) and in its shortest form (`1234.5`).
+/// - [`Leaf::Date`]: a date without a year gets that of the closest date with one or, if there are none, the closest
+///   number that looks like a year; relative words such as `tomorrow` are not dates.
+/// - [`Leaf::Time`] and [`Leaf::DateTime`]: a time without an offset from UTC gets a `Z`. A time is combined with the
+///   closest dates before and after it.
 ///
 /// ```
 /// use structgen_recognize::{Leaf, Options, allowed, recognize};
@@ -175,7 +178,7 @@ pub fn allowed(candidates: &[Candidate], leaf: Leaf) -> Vec<Allowed> {
     list.allowed
 }
 
-/// Every reading of every candidate with its index.
+/// Returns every reading of every candidate with its index.
 fn readings(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize, &Value)> {
     candidates.iter().flat_map(|candidate| {
         candidate
@@ -186,7 +189,7 @@ fn readings(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize
     })
 }
 
-/// Values that need nothing but themselves.
+/// Adds values that do not depend on others.
 fn simple(candidate: &Candidate, reading: usize, value: &Value, leaf: Leaf, list: &mut List) {
     let mut add = |text: &dyn Display| list.add(text.to_string(), &candidate.span, reading);
     match (leaf, value) {
@@ -223,7 +226,7 @@ fn simple(candidate: &Candidate, reading: usize, value: &Value, leaf: Leaf, list
     }
 }
 
-/// Allowed texts, each once.
+/// Allowed texts, without duplicates.
 #[derive(Default)]
 struct List {
     allowed: Vec<Allowed>,

@@ -1,12 +1,12 @@
-//! Numbers, and what else can be asked for as one.
+//! Numbers, and other values that may be requested as one.
 
 use super::{Leaf, List, readings};
 use crate::{Candidate, Number, TimeUnit, Value};
 
-/// The most months that years are also given as: leases run for 36 months, and nobody is 432 months old.
+/// Maximum number of months to which years are converted: leases run for 36 months, but nobody is 432 months old.
 const MOST_MONTHS: i128 = 120;
 
-/// Whether a duration in some units may be meant in another one: the next larger or smaller.
+/// Returns whether a duration in some units may be requested in another one: the next larger or smaller.
 fn is_said_in(written: &[TimeUnit], unit: TimeUnit, number: Number) -> bool {
     let is_next = |own: &TimeUnit| {
         let (larger, smaller) = (unit.min(*own), unit.max(*own));
@@ -24,7 +24,7 @@ fn is_said_in(written: &[TimeUnit], unit: TimeUnit, number: Number) -> bool {
     written.contains(&unit) || written.iter().any(is_next)
 }
 
-/// Whole numbers as strings of digits.
+/// Adds whole numbers as strings of digits.
 pub(super) fn digits(candidates: &[Candidate], list: &mut List) {
     for (candidate, reading, value) in readings(candidates) {
         let number = match value {
@@ -85,7 +85,7 @@ pub(super) fn list(candidates: &[Candidate], leaf: Leaf, list: &mut List) {
                     .flatten()
                     .for_each(|part| add(Number::from(u32::from(part)), reading));
             }
-            // What is a number first, `14.30`, is that number.
+            // If the first reading is a number, such as `14.30`, the value is that number.
             Value::Time(time) if !matches!(candidate.readings[0], Value::Number(_)) => {
                 add(Number::from(u32::from(time.hour)), reading);
                 add(Number::from(u32::from(time.minute)), reading);

@@ -1,9 +1,9 @@
-//! Dates and times together.
+//! Dates with times.
 
 use super::{List, dates, readings};
 use crate::{Candidate, Date, Time, Value};
 
-/// Every date and time in one piece, and every time with the nearest dates before and after it.
+/// Adds every date with a time, and every time with the closest dates before and after it.
 pub(super) fn with_dates(candidates: &[Candidate], list: &mut List) {
     let dates: Vec<(&Candidate, usize, Date)> = dates::full(candidates)
         .filter(|(_, _, date)| date.is_full())
@@ -27,7 +27,7 @@ pub(super) fn with_dates(candidates: &[Candidate], list: &mut List) {
     }
 }
 
-/// The readings of the last date before a position and of the first one after it.
+/// Returns the readings of the last date before a position and of the first one after it.
 fn around<'c>(
     dates: &'c [(&Candidate, usize, Date)],
     after: usize,

@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::Found;
 use crate::Value;
 
-/// What RFC 5321 allows before the `@`.
+/// The limit of RFC 5321 before the `@`.
 const MAX_LOCAL: usize = 64;
-/// What RFC 1035 allows for a name.
+/// The limit of RFC 1035 for a name.
 const MAX_NAME: usize = 253;
 
 pub(super) fn recognize(text: &str, found: &mut Found<'_>) {
@@ -37,7 +37,7 @@ fn belongs(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '.' | '-' | '_' | '+' | '%' | '@' | ':')
 }
 
-/// The parts between the `@`s of an atom, by pairs.
+/// Adds the parts around each `@` of an atom.
 fn emails(atom: &str, start: usize, found: &mut Found<'_>) {
     let mut begin = start;
     let mut local: Option<(usize, &str)> = None;
@@ -50,7 +50,7 @@ fn emails(atom: &str, start: usize, found: &mut Found<'_>) {
                 found.add_bytes(local_start, domain_end, Value::Email(written));
             }
         }
-        // `mailto:` and the like come before a colon.
+        // `mailto:` and the like precede a colon.
         let own = part
             .rsplit(':')
             .next()
@@ -61,7 +61,7 @@ fn emails(atom: &str, start: usize, found: &mut Found<'_>) {
     }
 }
 
-/// What can be a domain at the beginning: without what follows a colon, and without the point that ends a sentence.
+/// Returns the possible domain at the start: without anything after a colon, and without a point that ends a sentence.
 fn leading_domain(part: &str) -> &str {
     let end =
         part.find(|character: char| !(character.is_alphanumeric() || ".-".contains(character)));
@@ -77,7 +77,7 @@ fn is_local(local: &str) -> bool {
             .all(|character| character.is_alphanumeric() || "._%+-".contains(character))
 }
 
-/// Two or more labels, the last one of letters.
+/// Returns whether a name has two or more labels, the last one of letters.
 pub(super) fn is_domain(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or("");
     name.len() <= MAX_NAME
@@ -96,7 +96,7 @@ fn is_label(label: &str) -> bool {
             .all(|character| character.is_alphanumeric() || character == '-')
 }
 
-/// A name or an address of four octets, without the port after it.
+/// Adds a name or an IPv4 address, without the port after it.
 fn host(atom: &str, start: usize, found: &mut Found<'_>) {
     let trimmed = atom.trim_start_matches(['.', '-', '_', '+', '%', ':']);
     let start = start + atom.len() - trimmed.len();
@@ -118,7 +118,7 @@ fn host(atom: &str, start: usize, found: &mut Found<'_>) {
     }
 }
 
-/// `std` refuses leading zeros, which are digits of the text all the same.
+/// `std` rejects leading zeros, which occur in texts all the same.
 fn ipv4(name: &str) -> Option<Ipv4Addr> {
     let mut octets = [0u8; 4];
     let mut parts = name.split('.');
@@ -131,7 +131,7 @@ fn ipv4(name: &str) -> Option<Ipv4Addr> {
     parts.next().is_none().then(|| Ipv4Addr::from(octets))
 }
 
-/// A machine's name of one label: letters first, with digits after a hyphen, as in `web-05`.
+/// Returns whether this is a machine's name of one label: letters, a hyphen and digits, as in `web-05`.
 fn is_machine(name: &str) -> bool {
     is_label(name)
         && name.starts_with(|character: char| character.is_ascii_alphabetic())
@@ -143,7 +143,7 @@ fn is_machine(name: &str) -> bool {
 fn ipv6(atom: &str, start: usize, found: &mut Found<'_>) {
     let trimmed = atom.trim_end_matches(['.', '-', '_', '+', '%']);
     let name = trimmed.split('%').next().unwrap_or(trimmed);
-    // Longer than any address, with an address of four octets at its end.
+    // Longer than any address that ends with an IPv4 address.
     if name.len() > 45 {
         return;
     }

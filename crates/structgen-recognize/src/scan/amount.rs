@@ -15,7 +15,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     for quantity in scan.quantities.iter() {
         let mut numbers = quantity.readings.clone();
         if quantity.ambiguous.is_some() && scan.options.decimal_mark.is_none() {
-            // Prices have two decimals: `1.234 €` is grouped.
+            // Prices have two decimals, so `1.234 €` is grouped.
             numbers.sort_by_key(|number| number.to_integer().is_none());
         }
         let digits_end = end_of_digits(tokens, quantity);
@@ -47,7 +47,7 @@ fn add(found: &mut Found<'_>, tokens: Range<usize>, numbers: &[Number], currenci
     found.add(tokens.start, tokens.end, readings.collect());
 }
 
-/// The end of `20.-` and `20,--`, where the dashes stand for no cents.
+/// Returns the end of `20.-` and `20,--`, where the dashes stand for no cents.
 fn end_of_digits(tokens: &Tokens<'_>, quantity: &Quantity) -> usize {
     let dash = |at| matches!(tokens.kind(at), Some(Kind::Mark('-' | '–' | '—')));
     let mut end = quantity.end;
@@ -57,7 +57,7 @@ fn end_of_digits(tokens: &Tokens<'_>, quantity: &Quantity) -> usize {
     end
 }
 
-/// `12 € 50` and `12€50`.
+/// Matches `12 € 50` and `12€50`.
 fn with_cents(tokens: &Tokens<'_>, quantity: &Quantity, end: usize) -> Option<(usize, Number)> {
     let whole = quantity
         .readings
@@ -87,7 +87,7 @@ fn sign(kind: Option<Kind>) -> Option<Codes> {
     }
 }
 
-/// The dollar that letters before its sign name: `US$`, `C$`.
+/// Returns the dollar named by the letters before its sign: `US$`, `C$`.
 fn dollar(letters: &str) -> Option<Codes> {
     match letters {
         "US" | "U" => Some(&["USD"]),
@@ -102,7 +102,7 @@ fn dollar(letters: &str) -> Option<Codes> {
     }
 }
 
-/// Where the currency begins that ends before `end`, and what it is.
+/// Returns the start of the currency that ends before `end`, and its codes.
 fn currency_before(tokens: &Tokens<'_>, end: usize) -> Option<(usize, Codes)> {
     let at = end.checked_sub(1)?;
     if let Some(codes) = sign(tokens.kind(at)) {
@@ -123,12 +123,12 @@ fn currency_before(tokens: &Tokens<'_>, end: usize) -> Option<(usize, Codes)> {
     Some((word, currency_word(tokens, word)?))
 }
 
-/// The end of the currency at `at`, and what it is.
+/// Returns the end of the currency at `at`, and its codes.
 fn currency_at(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Codes)> {
     if let Some(codes) = sign(tokens.kind(at)) {
         return Some((at + 1, codes));
     }
-    // `5k€`, `5 k€` are numbers with a scale; `5 US-Dollar` and `5 US dollars` name the country first.
+    // `5k€`, `5 k€` are numbers with a scale; `5 US-Dollar` and `5 US dollars` have the country first.
     let country = dollar(tokens.str(at))
         .filter(|_| tokens.is_hyphen(at + 1) || tokens.skip_space(at + 1) > at + 1);
     if let Some(codes) = country

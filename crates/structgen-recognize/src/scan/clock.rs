@@ -1,7 +1,7 @@
 //! Times in digits: `09:30`, `9:30 pm`, `9pm`, `9.30 Uhr`, `9h30`, `9 heures`, `14:30:05Z`, `9–11 Uhr`, `at 9`.
 //!
-//! Without `am`, `pm` or a part of the day, an hour from 1 to 11 that has no leading zero is read as it stands first,
-//! and twelve hours later second.
+//! Without `am`, `pm` or a part of the day, an hour from 1 to 11 without a leading zero is first read as it is written,
+//! and second as twelve hours later.
 
 use super::{Found, Scan};
 use crate::language::Sense;
@@ -24,7 +24,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// `14.30` without anything that makes it a time: a number first, and a time second.
+/// `14.30` on its own: first a number, and second a time.
 fn bare(scan: &Scan<'_>, at: usize, found: &mut Found<'_>) {
     let Some((hour, minute, of_24)) = pointed(scan.tokens, at) else {
         return;
@@ -51,7 +51,7 @@ fn bare(scan: &Scan<'_>, at: usize, found: &mut Found<'_>) {
     }
 }
 
-/// Hour and minute with a point between them, and whether the hour is one of 24.
+/// Returns hour and minute with a point between them, and whether the hour is on the 24-hour clock.
 fn pointed(tokens: &Tokens<'_>, at: usize) -> Option<(u32, u32, bool)> {
     let hour = tokens
         .digits(at, 1, 2)
@@ -62,7 +62,7 @@ fn pointed(tokens: &Tokens<'_>, at: usize) -> Option<(u32, u32, bool)> {
     (!goes_on).then_some((hour, minute, tokens.str(at).starts_with('0')))
 }
 
-/// Whether what follows a number makes it one of days, units or money rather than an hour.
+/// Returns whether the text after a number makes it a count of days, units or money rather than an hour.
 pub(super) fn counts_something(tokens: &Tokens<'_>, end: usize) -> bool {
     let after = tokens.skip_space(end + usize::from(tokens.is_mark(end, '.')));
     let sign = matches!(
@@ -84,7 +84,7 @@ pub(super) fn counts_something(tokens: &Tokens<'_>, end: usize) -> bool {
     }) || after == end && tokens.has_any(after, Sense::OrdinalMark)
 }
 
-/// What a clock shows: 24 hours where the text makes that plain.
+/// The time on a clock: with 24 hours if the text makes that clear.
 #[derive(Clone, Copy)]
 pub(super) struct Shown {
     pub(super) hour: u32,
@@ -105,11 +105,11 @@ impl Shown {
         }
     }
 
-    /// The times that it can mean, best first.
+    /// Returns its possible times, best first.
     pub(super) fn readings(&self, part: DayPart) -> Vec<Time> {
         let hour = self.hour;
         let late = hour + 12;
-        // What looks like `am` after an hour of the afternoon is another word.
+        // After an afternoon hour, what looks like `am` is another word.
         let part = if part == DayPart::Morning && hour > 12 {
             DayPart::Unknown
         } else {
@@ -138,7 +138,7 @@ impl Shown {
     }
 }
 
-/// The half of the day that the text names.
+/// The part of the day that the text names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DayPart {
     Unknown,
@@ -148,12 +148,12 @@ pub(super) enum DayPart {
     Night,
 }
 
-/// The clock whose hour is at `at`, and where it ends.
+/// Returns the clock time whose hour is at `at`, and its end.
 fn clock(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
     let inside = matches!(tokens.kind_before(at), Some(Kind::Mark(':' | '.' | ',')))
         && at >= 2
         && tokens.kind(at - 2) == Some(Kind::Digits);
-    // The colon after the date of a web server's log line is no part of the time.
+    // The colon after the date of a web server's log line is not part of the time.
     let after_year = inside && tokens.is_mark(at - 1, ':') && tokens.str(at - 2).len() == 4;
     if inside && !after_year {
         return None;
@@ -209,7 +209,7 @@ fn clock(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
     is_hour.then_some((at + 1, shown(0)))
 }
 
-/// Whether the digits at `at` go on after a mark.
+/// Returns whether the digits at `at` continue after a mark.
 fn separated(tokens: &Tokens<'_>, at: usize) -> bool {
     matches!(
         tokens.kind(at + 1),
@@ -217,7 +217,7 @@ fn separated(tokens: &Tokens<'_>, at: usize) -> bool {
     ) && tokens.kind(at + 2) == Some(Kind::Digits)
 }
 
-/// Seconds, their fraction and the offset from UTC.
+/// Adds seconds, their fraction and the offset from UTC.
 fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) {
     let mut end = at;
     let mut shown = shown;
@@ -237,12 +237,12 @@ fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) 
         shown.of_24 = true;
         end = after;
     }
-    // The name of the clock: `9:30 Uhr`, `9:30 h`.
+    // The word for the clock: `9:30 Uhr`, `9:30 h`.
     let name = tokens.skip_space(end);
     (named_at(tokens, name).unwrap_or(end), shown)
 }
 
-/// `Z`, ` UTC`, `+02:00`, `+0200`. A hyphen after a time without seconds begins the end of a range.
+/// Matches `Z`, ` UTC`, `+02:00`, `+0200`. A hyphen after a time without seconds starts the end of a range.
 fn offset(tokens: &Tokens<'_>, at: usize, has_seconds: bool) -> Option<(usize, i16)> {
     let word = tokens.skip_space(at);
     if matches!(tokens.str(word), "Z" | "z") && word == at
@@ -267,7 +267,7 @@ fn offset(tokens: &Tokens<'_>, at: usize, has_seconds: bool) -> Option<(usize, i
     (hours < 24 && minutes < 60).then_some((end, sign * (hours * 60 + minutes) as i16))
 }
 
-/// The end of `Uhr`, `h`, `heures`, `o'clock` at `at`.
+/// Returns the end of `Uhr`, `h`, `heures`, `o'clock` at `at`.
 pub(super) fn named_at(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     if tokens.str(at).eq_ignore_ascii_case("o")
         && matches!(tokens.kind(at + 1), Some(Kind::Mark('\'' | '’')))
@@ -277,7 +277,7 @@ pub(super) fn named_at(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     tokens.has_any(at, Sense::Clock).then_some(at + 1)
 }
 
-/// The end of `am`, `p.m.` at `at`, and which half it is.
+/// Returns the end of `am`, `p.m.` at `at`, and the half of the day.
 fn meridiem(tokens: &Tokens<'_>, at: usize) -> Option<(usize, DayPart)> {
     let part = match tokens.str(at).as_bytes().first()?.to_ascii_lowercase() {
         b'a' => DayPart::Morning,
@@ -302,7 +302,7 @@ fn meridiem(tokens: &Tokens<'_>, at: usize) -> Option<(usize, DayPart)> {
     spelled.then_some((m + 1 + usize::from(tokens.is_mark(m + 1, '.')), part))
 }
 
-/// The part of the day after a time: `pm`, `in the morning`, `abends`, `de la tarde`, and where it ends.
+/// Returns the part of the day after a time, and its end: `pm`, `in the morning`, `abends`, `de la tarde`.
 pub(super) fn part_of_day(tokens: &Tokens<'_>, end: usize) -> Option<(usize, DayPart)> {
     let mut at = tokens.skip_space(end);
     if let Some(found) = meridiem(tokens, at) {
@@ -328,14 +328,14 @@ pub(super) fn part_of_day(tokens: &Tokens<'_>, end: usize) -> Option<(usize, Day
     None
 }
 
-/// Whether what comes before `at` announces a time: `at`, `um`, `à`, `las`, `@`.
+/// Returns whether the word before `at` announces a time: `at`, `um`, `à`, `las`, `@`.
 pub(super) fn after_preposition(tokens: &Tokens<'_>, at: usize) -> bool {
     let before = tokens.back_space(at);
     tokens.has_any(before.wrapping_sub(1), Sense::At) || tokens.is_mark(before.wrapping_sub(1), '@')
 }
 
-/// The `9` of `9–11 Uhr`, the `9.30` of `9.30 to 5 pm`: in the same half of the day if it is not later than the end
-/// of the range.
+/// Adds the `9` of `9–11 Uhr`, or the `9.30` of `9.30 to 5 pm`: in the same half of the day if it is not later than the
+/// end of the range.
 fn earlier_end(
     tokens: &Tokens<'_>,
     end: usize,

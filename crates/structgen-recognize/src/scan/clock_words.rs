@@ -1,8 +1,8 @@
 //! Times in words: `half past nine`, `halb zehn`, `Viertel nach acht`, `dix heures et demie`, `las nueve y media`,
 //! `nine thirty`, `noon`.
 //!
-//! Hours from 1 to 12 are read in the morning first, and twelve hours later second, unless the text names the part of
-//! the day.
+//! Hours from 1 to 12 are first read as morning hours, and second as twelve hours later, unless the text names the part
+//! of the day.
 
 use std::ops::RangeInclusive;
 
@@ -38,7 +38,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// Adds a time and the part of the day after it.
+/// Adds a time with the part of the day after it.
 fn add(scan: &Scan<'_>, first: usize, end: usize, shown: Shown, found: &mut Found<'_>) {
     let (end, part) = part_of_day(scan.tokens, end).unwrap_or((end, DayPart::Unknown));
     found.add(first, end, times(shown, part));
@@ -48,7 +48,7 @@ fn times(shown: Shown, part: DayPart) -> Vec<Value> {
     shown.readings(part).into_iter().map(Value::Time).collect()
 }
 
-/// An hour at a position: digits or words.
+/// Returns an hour at a position, in digits or words.
 fn hour_at(scan: &Scan<'_>, at: usize, language: Language) -> Option<(usize, u32)> {
     if scan.tokens.has(at, language, Sense::Noon) {
         return Some((at + 1, 12));
@@ -59,7 +59,7 @@ fn hour_at(scan: &Scan<'_>, at: usize, language: Language) -> Option<(usize, u32
     integer_at(scan, at, language, 1..=24)
 }
 
-/// An integer within a range at a position, and where it ends.
+/// Returns an integer within a range at a position, and its end.
 fn integer_at(
     scan: &Scan<'_>,
     at: usize,
@@ -78,15 +78,15 @@ fn integer_at(
     })
 }
 
-/// The time `minutes` after an hour, or before it if negative.
+/// Returns the time `minutes` after an hour, or before it if negative.
 fn moved(hour: u32, minutes: i64) -> Shown {
     let from_midnight = (i64::from(hour) * 60 + minutes).rem_euclid(24 * 60) as u32;
     let hour = from_midnight / 60;
-    // A quarter to one is shown as 12:45 by a clock of twelve hours.
+    // A 12-hour clock shows a quarter to one as 12:45.
     Shown::at(if hour == 0 { 12 } else { hour }, from_midnight % 60)
 }
 
-/// `ten past nine`, `quarter to nine`, `zehn nach acht`, `fünf vor halb neun`: `at` is the preposition.
+/// Matches `ten past nine`, `quarter to nine`, `zehn nach acht`, `fünf vor halb neun`; `at` is the preposition.
 fn minutes_first(
     scan: &Scan<'_>,
     at: usize,
@@ -138,7 +138,7 @@ struct Minutes {
     /// Their first token.
     first: usize,
     count: u32,
-    /// Whether the words can be nothing but minutes; two numbers alone may be the ends of a range.
+    /// Whether the words can only be minutes; two numbers alone may be the ends of a range.
     certain: bool,
 }
 
@@ -188,7 +188,7 @@ fn minutes_before(scan: &Scan<'_>, preposition: usize, language: Language) -> Op
     })
 }
 
-/// `halb zehn`, `half nine`, `viertel neun`, `drei viertel neun`: `at` is the part.
+/// Matches `halb zehn`, `half nine`, `viertel neun`, `drei viertel neun`; `at` is the part.
 fn part_first(scan: &Scan<'_>, at: usize, language: Language, sense: Sense, found: &mut Found<'_>) {
     let tokens = scan.tokens;
     let Some((end, hour)) = hour_at(scan, tokens.skip_space(at + 1), language) else {
@@ -210,7 +210,7 @@ fn part_first(scan: &Scan<'_>, at: usize, language: Language, sense: Sense, foun
     }
 }
 
-/// `noon`, `minuit et demi`.
+/// Matches `noon`, `minuit et demi`.
 fn named(scan: &Scan<'_>, at: usize, hour: u32, language: Language, found: &mut Found<'_>) {
     let shown = Shown {
         of_24: true,
@@ -228,7 +228,7 @@ fn named(scan: &Scan<'_>, at: usize, hour: u32, language: Language, found: &mut 
     );
 }
 
-/// `nine o'clock`, `neun Uhr dreißig`, `dix heures et demie`, `nueve y media`, `nine thirty`, `at nine`.
+/// Matches `nine o'clock`, `neun Uhr dreißig`, `dix heures et demie`, `nueve y media`, `nine thirty`, `at nine`.
 fn hour_first(scan: &Scan<'_>, quantity: &Quantity, hour: u32, found: &mut Found<'_>) {
     let tokens = scan.tokens;
     let languages = match &quantity.language {
@@ -241,7 +241,7 @@ fn hour_first(scan: &Scan<'_>, quantity: &Quantity, hour: u32, found: &mut Found
     let end = named_end.unwrap_or(quantity.end);
     let mut continued = false;
     for language in languages {
-        // Without the name of the clock, digits go on as a time in Spanish only: `las 9 y media`.
+        // Without the word for the clock, digits continue as a time in Spanish only: `las 9 y media`.
         let goes_on =
             named_end.is_some() || quantity.language.is_some() || *language == Language::Spanish;
         if goes_on && let Some((end, shown)) = after_hour(scan, end, plain, *language) {
@@ -258,7 +258,7 @@ fn hour_first(scan: &Scan<'_>, quantity: &Quantity, hour: u32, found: &mut Found
     }
 }
 
-/// Whether a preposition announces the hour, or the beginning of the range that it ends: `between two and four`.
+/// Returns whether a preposition announces the hour, or the start of the range that it ends: `between two and four`.
 fn announced(scan: &Scan<'_>, quantity: &Quantity) -> bool {
     let beginning = || {
         let end = super::date::range_before(scan.tokens, quantity.first)?;
@@ -271,7 +271,7 @@ fn announced(scan: &Scan<'_>, quantity: &Quantity) -> bool {
     after_preposition(scan.tokens, quantity.first) || beginning() == Some(true)
 }
 
-/// What follows an hour: `et demie`, `moins le quart`, `y veinte`, `menos diez`, `dreißig`.
+/// Matches what follows an hour: `et demie`, `moins le quart`, `y veinte`, `menos diez`, `dreißig`.
 fn after_hour(
     scan: &Scan<'_>,
     end: usize,

@@ -1,6 +1,6 @@
 //! Dates in digits: `2024-05-12`, `12.05.2024`, `5/12/24`, `12.5.`, `5/12`, `2024/05/12`.
 //!
-//! Between points the day comes first. Between slashes and hyphens, both orders are readings where both exist.
+//! With points, the day comes first. With slashes and hyphens, both orders are readings if both dates exist.
 
 use super::{Found, Scan};
 use crate::date::full_years;
@@ -31,7 +31,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// `20240512`: a number first, and a date second.
+/// `20240512`: first a number, and second a date.
 fn basic(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     let Some(digits) = tokens.digits(at, 8, 8) else {
         return;
@@ -48,10 +48,10 @@ fn basic(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     }
 }
 
-/// Two or three numbers as a date writes them.
+/// Two or three numbers written as a date.
 struct Written {
     mark: char,
-    /// What its year can be, best first; `None` alone without one.
+    /// Its possible years, best first; only `None` if it has no year.
     years: Vec<Option<u16>>,
     first: u8,
     second: u8,
@@ -77,7 +77,7 @@ impl Written {
         readings
     }
 
-    /// The order, if the date can be read in only one.
+    /// Returns the order, if the date can be read in only one.
     fn shows(&self) -> Option<DateOrder> {
         let slashes = self.mark != '.' && !self.year_first && self.years[0].is_some();
         match (self.first > 12, self.second > 12) {
@@ -88,7 +88,7 @@ impl Written {
     }
 }
 
-/// The order of day and month, by the rule that [`Options::date_order`] states.
+/// Determines the order of day and month, by the rule of [`Options::date_order`].
 fn order(tokens: &Tokens<'_>, options: &Options) -> DateOrder {
     let shown = || (0..tokens.len()).find_map(|at| written(tokens, at)?.shows());
     let usual = if tokens.language == Language::English {
@@ -155,7 +155,7 @@ fn written(tokens: &Tokens<'_>, at: usize) -> Option<Written> {
             end: year_at + 1,
         });
     }
-    // Without a year: `12.5.` with its second point, or `5/12`.
+    // Without a year: `12.5.` with a second point, or `5/12`.
     let end = match mark {
         '.' if tokens.is_mark(second_at + 1, '.')
             && tokens.kind(second_at + 2) != Some(Kind::Digits) =>
@@ -182,7 +182,7 @@ fn separator(kind: Option<Kind>) -> Option<char> {
     }
 }
 
-/// Adds the days before `first` that share its month: the `3` of `3–5 May`, of `vom 3. bis 5.5.2024`.
+/// Adds the days before `first` that share its month: the `3` of `3–5 May`, or of `vom 3. bis 5.5.2024`.
 pub(super) fn earlier_days(
     tokens: &Tokens<'_>,
     first: usize,
@@ -218,7 +218,7 @@ pub(super) fn earlier_days(
     }
 }
 
-/// The end of what stands before the connector of a range or list that ends at `first`: `–`, `to`, `bis zum`, `and`.
+/// Returns the end of what precedes the connector of a range or list that ends at `first`: `–`, `to`, `bis zum`, `and`.
 pub(super) fn range_before(tokens: &Tokens<'_>, first: usize) -> Option<usize> {
     let mut at = tokens.back_space(first);
     let mut connected = false;

@@ -12,7 +12,7 @@ use crate::{Date, Value};
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     let tokens = scan.tokens;
     for at in 0..tokens.len() {
-        // Homographs count here: the number beside it makes `mar` a month.
+        // Homographs count here: next to a number, `mar` is a month.
         let named = tokens
             .all_entries(at)
             .iter()
@@ -55,7 +55,7 @@ fn add(
     found.add(first, end, date.into_iter().map(Value::Date).collect());
 }
 
-/// The day that stands before a month, and where it begins.
+/// Returns the day before a month, and its start.
 fn day_before(scan: &Scan<'_>, month: usize) -> Option<(usize, u8)> {
     let tokens = scan.tokens;
     let mut end = tokens.back_space(month);
@@ -88,7 +88,7 @@ fn day_before(scan: &Scan<'_>, month: usize) -> Option<(usize, u8)> {
     Some((first, u8::try_from(day).ok()?))
 }
 
-/// The year after a month or day, and where it ends.
+/// Returns the year after a month or day, and its end.
 fn year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u16)> {
     let mut at = at;
     let mut joined = false;
@@ -108,7 +108,7 @@ fn year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u16)> {
             full_years(tokens.digits(at, 2, 2).filter(|_| joined || apostrophe)? as u16).next()?
         }
     };
-    // A number that goes on is no year; a time may follow after a colon, as in logs.
+    // A number that continues is not a year, but a time may follow after a colon, as in logs.
     let goes_on = matches!(tokens.kind(at + 1), Some(Kind::Mark('.' | ',')))
         && tokens.kind(at + 2) == Some(Kind::Digits);
     ((1000..3000).contains(&year) && !goes_on).then_some((at + 1, year))
@@ -153,7 +153,7 @@ fn days_after(tokens: &Tokens<'_>, month_at: usize, month: u8, found: &mut Found
     }
 }
 
-/// A day in digits, with its ordinal mark, and where it ends.
+/// Returns a day in digits, with its ordinal suffix, and its end.
 fn day_at(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u8)> {
     let day = tokens.digits(at, 1, 2)?;
     let end = at + 1 + usize::from(tokens.has_any(at + 1, Sense::OrdinalMark));
@@ -162,7 +162,7 @@ fn day_at(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u8)> {
     Some((end, u8::try_from(day).ok().filter(|_| !goes_on)?))
 }
 
-/// Where the second day of a range begins and ends, and the day.
+/// Returns the start and end of the second day of a range, and the day.
 fn second_day(tokens: &Tokens<'_>, end: usize) -> Option<(usize, usize, u8)> {
     let connector = tokens.skip_space(end);
     let connects = matches!(

@@ -6,7 +6,7 @@ use super::quantity::Quantity;
 use crate::tokens::{Kind, Tokens};
 use crate::{DecimalMark, Number};
 
-/// Groups of three digits between spaces; as many as a [`Number`] can have.
+/// Maximum number of space-separated groups of three digits: as many as a [`Number`] can have.
 const MAX_SPACED_GROUPS: usize = 11;
 
 pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
@@ -31,7 +31,7 @@ pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
     }
 }
 
-/// The mark that most of the unambiguous fractions of the text use.
+/// Returns the mark that most of the unambiguous fractions of the text use.
 pub(super) fn mark_in_use(list: &[Quantity]) -> Option<DecimalMark> {
     let uses = |mark| {
         list.iter()
@@ -60,7 +60,7 @@ fn mark(separator: char) -> Option<DecimalMark> {
     }
 }
 
-/// The end of the digits at `at` with separators between them.
+/// Returns the end of the digits at `at` with separators between them.
 fn end_of_run(tokens: &Tokens<'_>, at: usize) -> usize {
     let mut end = at + 1;
     while separator(tokens.kind(end)).is_some() && tokens.kind(end + 1) == Some(Kind::Digits) {
@@ -69,7 +69,7 @@ fn end_of_run(tokens: &Tokens<'_>, at: usize) -> usize {
     end
 }
 
-/// The numbers of a run of digits and separators.
+/// Adds the numbers of a run of digits and separators.
 fn run(tokens: &Tokens<'_>, at: usize, end: usize, list: &mut Vec<Quantity>) {
     if let Some(quantity) = one_number(tokens, at, end) {
         let listed = end == at + 3 && tokens.is_mark(at + 1, ',') && in_a_list(tokens, at, end);
@@ -94,7 +94,7 @@ fn run(tokens: &Tokens<'_>, at: usize, end: usize, list: &mut Vec<Quantity>) {
     parts(tokens, at, end, list);
 }
 
-/// Each run of digits by itself, as in a version or a date.
+/// Adds each run of digits on its own, as in a version or a date.
 fn parts(tokens: &Tokens<'_>, at: usize, end: usize, list: &mut Vec<Quantity>) {
     for part in (at..end).step_by(2) {
         if let Some(number) = Number::from_digits([tokens.str(part)], "") {
@@ -103,7 +103,7 @@ fn parts(tokens: &Tokens<'_>, at: usize, end: usize, list: &mut Vec<Quantity>) {
     }
 }
 
-/// Whether another comma stands right before or after, as between the cells of a row.
+/// Returns whether another comma directly precedes or follows, as between the cells of a row.
 fn in_a_list(tokens: &Tokens<'_>, at: usize, end: usize) -> bool {
     let before = matches!(tokens.kind_before(at), Some(Kind::Mark(',' | ';')));
     let after = matches!(tokens.kind(end), Some(Kind::Mark(',' | ';')))
@@ -111,7 +111,7 @@ fn in_a_list(tokens: &Tokens<'_>, at: usize, end: usize) -> bool {
     before || after
 }
 
-/// The run as one number, if its separators make sense as such.
+/// Parses the run as one number, if its separators allow that.
 fn one_number(tokens: &Tokens<'_>, at: usize, end: usize) -> Option<Quantity> {
     let part = |token: usize| tokens.str(token);
     if end == at + 1 {
@@ -206,8 +206,8 @@ fn spaced_groups(tokens: &Tokens<'_>, at: usize) -> Option<Quantity> {
     }
 }
 
-/// Adds the negative readings to the numbers that begin at `at`, if a sign stands there: best, but not alone, since a
-/// hyphen may also join or begin an item of a list.
+/// Adds the negative readings to the numbers that start at `at`, if a sign precedes them: as the best but not the only
+/// ones, since a hyphen may also join words or start an item of a list.
 fn sign(tokens: &Tokens<'_>, at: usize, list: &mut [Quantity]) {
     let signed = matches!(tokens.kind_before(at), Some(Kind::Mark('-' | '−' | '–')))
         && !matches!(

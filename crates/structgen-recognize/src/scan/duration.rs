@@ -8,7 +8,7 @@ use crate::language::Sense;
 use crate::tokens::{Kind, Tokens};
 use crate::{Duration, Language, Number, TimeUnit, Value};
 
-/// Parts of one duration: as many as there are units.
+/// Maximum number of parts of a duration: the number of units.
 const MAX_PARTS: usize = TimeUnit::ALL.len();
 
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
@@ -48,7 +48,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// The end of the unit that follows a number, and what it is.
+/// Returns the end of the unit that follows a number, and the unit.
 fn unit_after(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<(usize, TimeUnit)> {
     let gap = tokens.kind(quantity.end) == Some(Kind::Space) || tokens.is_hyphen(quantity.end);
     let at = quantity.end + usize::from(gap);
@@ -77,7 +77,7 @@ fn unit_after(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<(usize, TimeUn
         })
 }
 
-/// The end of `of an hour`, `an hour`, `d'heure`, `de hora`.
+/// Returns the end of `of an hour`, `an hour`, `d'heure`, `de hora`.
 fn unit_of_part(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, TimeUnit)> {
     let mut unit = at;
     if tokens.has(unit, language, Sense::Of) {
@@ -97,7 +97,7 @@ fn unit_of_part(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(u
     })
 }
 
-/// The parts that follow the first one, each in a smaller unit, and where the last one ends.
+/// Returns the parts after the first, each in a smaller unit, and the end of the last one.
 fn chain(
     scan: &Scan<'_>,
     first: &Quantity,
@@ -155,7 +155,7 @@ fn spaced_minutes(
     }
 }
 
-/// The part at `end`, in a smaller unit than the one before it.
+/// Returns the part at `end`, in a smaller unit than the one before it.
 fn next_part(scan: &Scan<'_>, end: usize, larger: TimeUnit) -> Option<(usize, Number, TimeUnit)> {
     let tokens = scan.tokens;
     // `1h30`: minutes without a unit.
@@ -180,7 +180,7 @@ fn next_part(scan: &Scan<'_>, end: usize, larger: TimeUnit) -> Option<(usize, Nu
     })
 }
 
-/// `20` in `20-30 minutes` and `20 to 30 minutes`.
+/// Adds the `20` of `20-30 minutes` and `20 to 30 minutes`.
 fn earlier_ends(scan: &Scan<'_>, first: usize, unit: TimeUnit, found: &mut Found<'_>) {
     if let Some(end) = super::date::range_before(scan.tokens, first)
         && let Some(quantity) = scan.quantities.ending_at(end).next()
@@ -198,8 +198,8 @@ fn earlier_ends(scan: &Scan<'_>, first: usize, unit: TimeUnit, found: &mut Found
     }
 }
 
-/// Words that are a duration by themselves, and an hour or a day with an article: `a fortnight`, `an hour`,
-/// `hora y media`.
+/// Words that are durations on their own, and an hour or a day with an article: `a fortnight`, `an hour`, `hora y
+/// media`.
 fn fixed(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     for entry in tokens.entries(at) {
         match entry.sense {
@@ -216,7 +216,7 @@ fn fixed(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
                     one(tokens, at, tokens.skip_space(at + 1), entry.language, found);
                 }
             }
-            // `hora y media`, and `heure et demie` after a number that is no quantity.
+            // `hora y media`, and `heure et demie` after a number that is not a quantity.
             Sense::TimeUnit(_) if tail(tokens, at + 1, Some(entry.language)).is_some() => {
                 one(tokens, at, at, entry.language, found);
             }
@@ -225,7 +225,7 @@ fn fixed(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     }
 }
 
-/// One of the unit at `noun`, and one and a half if that follows.
+/// Adds one of the unit at `noun`, or one and a half if that follows.
 fn one(tokens: &Tokens<'_>, first: usize, noun: usize, language: Language, found: &mut Found<'_>) {
     let unit = tokens.senses(noun, language).find_map(|sense| match sense {
         Sense::TimeUnit(unit) => Some(unit),

@@ -1,4 +1,4 @@
-//! What makes another number of a number: `2½`, `2 1/2`, `1e6`, `3 million`, `5k`, `two and a half`, `minus 5`.
+//! Numbers derived from others: `2½`, `2 1/2`, `1e6`, `3 million`, `5k`, `two and a half`, `minus 5`.
 
 use super::quantity::{Quantities, Quantity};
 use crate::language::Sense;
@@ -83,7 +83,7 @@ fn exponent(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<Quantity> {
     ))
 }
 
-/// `3 million`, `2,5 Mio.`, `3 dozen`, `5k`: for digits; the words are numbers already.
+/// `3 million`, `2,5 Mio.`, `3 dozen`, `5k`: for digits only; number words include the scale already.
 fn scaled<'a>(
     tokens: &'a Tokens<'_>,
     quantity: &'a Quantity,
@@ -148,7 +148,7 @@ fn and_a_half(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<Quantity> {
     })
 }
 
-/// `and a half` or `et quart` at a position; what it adds.
+/// Matches `and a half` or `et quart` at a position; returns what it adds.
 pub(super) fn tail(
     tokens: &Tokens<'_>,
     at: usize,

@@ -3,7 +3,7 @@
 use super::Found;
 use crate::Value;
 
-/// Longer runs are no codes that people write.
+/// Longer runs are not codes that people write.
 const MAX_BYTES: usize = 64;
 
 pub(super) fn recognize(text: &str, found: &mut Found<'_>) {

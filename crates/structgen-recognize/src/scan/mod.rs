@@ -1,7 +1,7 @@
-//! The recognisers, a file per kind.
+//! The recognisers, one file per kind.
 //!
-//! Numbers come first, since most others are a number with a word or sign beside it. Each recogniser goes over the
-//! tokens once and looks a bounded number of tokens ahead or back, which keeps the whole linear.
+//! Numbers come first, since most other values are a number with a word or sign beside it. Each recogniser scans the
+//! tokens once and looks a bounded number of tokens ahead or back, so the total time is linear.
 
 mod address;
 mod amount;
@@ -30,7 +30,7 @@ use crate::{Candidate, Options, Value};
 
 use quantity::{Quantities, Quantity};
 
-/// What the recognisers read.
+/// The input of the recognisers.
 struct Scan<'t> {
     tokens: &'t Tokens<'t>,
     options: &'t Options,
@@ -38,16 +38,16 @@ struct Scan<'t> {
     quantities: Quantities,
 }
 
-/// What they have found.
+/// The candidates found.
 struct Found<'t> {
     tokens: &'t Tokens<'t>,
     candidates: Vec<Candidate>,
-    /// Spans whose parts may be what the text means: `ten to twelve` is a time or a range of two.
+    /// Spans whose parts may be the real meaning: `ten to twelve` is a time, or a range of two numbers.
     loose: FxHashSet<Range<usize>>,
 }
 
 impl Found<'_> {
-    /// Adds the tokens from `first` to before `end`; nothing where there are no readings.
+    /// Adds a candidate with the tokens from `first` to before `end`, unless it has no readings.
     fn add(&mut self, first: usize, end: usize, readings: Vec<Value>) {
         let tokens = end
             .checked_sub(1)
@@ -60,7 +60,7 @@ impl Found<'_> {
         }
     }
 
-    /// Adds the tokens from `first` to before `end` beside what their parts mean.
+    /// Adds a candidate that does not replace those of its parts.
     fn add_loose(&mut self, first: usize, end: usize, readings: Vec<Value>) {
         let before = self.candidates.len();
         self.add(first, end, readings);
@@ -80,7 +80,7 @@ impl Found<'_> {
     }
 }
 
-/// All candidates, by their beginnings, longer ones first.
+/// Returns all candidates, ordered by their starts, longer ones first.
 pub(crate) fn scan(tokens: &Tokens<'_>, options: &Options) -> Vec<Candidate> {
     let scan = Scan {
         tokens,
@@ -134,12 +134,12 @@ fn sort(candidates: &mut Vec<Candidate>) {
     candidates.dedup();
 }
 
-/// Drops dates, times and durations that are a part of a longer one: in `quarter to nine`, nine is no time.
+/// Drops dates, times and durations that are a part of a longer one: in `quarter to nine`, nine is not a time.
 fn drop_parts(candidates: &mut Vec<Candidate>, loose: &FxHashSet<Range<usize>>) {
     let mut moment = 0..0;
     let mut duration = 0..0;
     candidates.retain(|Candidate { span, readings }| {
-        // A number that may be a time has the time last.
+        // If a number may be a time, the time is its last reading.
         let longest = match readings.last() {
             Some(Value::Date(_) | Value::Time(_)) => &mut moment,
             Some(Value::Duration(_)) => &mut duration,

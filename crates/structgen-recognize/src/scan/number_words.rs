@@ -23,7 +23,7 @@ pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
                 continue;
             }
             if let Some((end, number)) = number(tokens, at, entry.language) {
-                // A part of a longer number of another language.
+                // It is a part of a longer number of another language.
                 if longest.start < at && end <= longest.end {
                     continue;
                 }
@@ -48,14 +48,14 @@ pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
     }
 }
 
-/// The number that begins at a word, in one language, and where it ends.
+/// Returns the number that starts at a word, in one language, and its end.
 fn number(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, Number)> {
     let (end, number) =
         part_of_larger(tokens, at, language).or_else(|| whole(tokens, at, language))?;
     Some(spoken_fraction(tokens, end, number, language).unwrap_or((end, number)))
 }
 
-/// `half a dozen`, `ein halbes Dutzend`, `half a million`; a half or a quarter by itself.
+/// `half a dozen`, `ein halbes Dutzend`, `half a million`; a half or a quarter on its own.
 fn part_of_larger(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, Number)> {
     let next = |at: usize| {
         at + usize::from(matches!(tokens.kind(at), Some(Kind::Space)) || tokens.is_hyphen(at))
@@ -94,7 +94,7 @@ fn part_of_larger(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<
     }
 }
 
-/// A number as it grows word by word: `total` in thousands and more, `group` below.
+/// A number that grows word by word: `total` in thousands and more, `group` below.
 #[derive(Default)]
 struct Growing {
     total: u64,
@@ -105,7 +105,7 @@ struct Growing {
 }
 
 impl Growing {
-    /// Whether the word can go on the number, which it then does.
+    /// Adds the word if it can continue the number; returns whether it could.
     fn add(&mut self, sense: Sense, language: Language) -> bool {
         let opens = matches!(self.last, None | Some(Sense::Scale(_)));
         let after_hundreds =
@@ -136,7 +136,7 @@ impl Growing {
             Sense::Scale(scale) => return self.multiply(scale),
             _ => return false,
         };
-        // Zero begins nothing: `zero five` is two numbers.
+        // Nothing follows zero: `zero five` is two numbers.
         if self.last == Some(Sense::Zero) {
             return false;
         }
@@ -171,7 +171,7 @@ impl Growing {
         true
     }
 
-    /// Whether the language puts "and" between the number so far and a smaller one.
+    /// Returns whether the language puts "and" between the number so far and a smaller one.
     fn takes_and(&self, language: Language) -> bool {
         match language {
             Language::English | Language::German => {
@@ -188,7 +188,7 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
     let mut end = at;
     if tokens.has(at, language, Sense::Article) {
         next = tokens.skip_space(at + 1);
-        // Only `a hundred` and the like: an article alone is no number.
+        // Only `a hundred` and the like: an article alone is not a number.
         let counts = |sense| {
             matches!(
                 sense,
@@ -203,7 +203,7 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
         }
     }
     loop {
-        // A single letter such as `k` is a scale only right after digits.
+        // A single letter such as `k` is a scale only directly after digits.
         let word = Some(next).filter(|word| tokens.str(*word).len() > 1 || next != at);
         let senses = word
             .into_iter()
@@ -221,7 +221,7 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
                 Sense::Tenths(tenths) if growing.last.is_none() => {
                     return Some((next + 1, Number::new(i128::from(tenths), 1)?));
                 }
-                // A million needs its number or article, or is an abbreviation.
+                // A million needs a number or an article, or is an abbreviation.
                 Sense::Scale(1_000_000..) if next == at => {}
                 _ if !added => added = growing.add(sense, language),
                 _ => {}
@@ -236,7 +236,7 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
         if after == end {
             break;
         }
-        // `twenty-third` is a position.
+        // `twenty-third` is an ordinal.
         if tokens.is_hyphen(end)
             && tokens
                 .senses(after, language)

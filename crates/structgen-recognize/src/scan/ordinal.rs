@@ -1,4 +1,4 @@
-//! Positions: `3rd`, `third`, `twenty-first`, `2ème`, `1.º`.
+//! Ordinals: `3rd`, `third`, `twenty-first`, `2ème`, `1.º`.
 
 use super::{Found, Scan};
 use crate::Value;
@@ -13,7 +13,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// The ordinal whose digits or last word are at `at`.
+/// Returns the ordinal whose digits or last word are at `at`.
 pub(super) fn ordinal(tokens: &Tokens<'_>, at: usize) -> Option<(usize, usize, u32)> {
     if tokens.kind(at)? == Kind::Digits {
         let mark = at + 1 + usize::from(tokens.is_mark(at + 1, '.'));

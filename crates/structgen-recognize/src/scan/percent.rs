@@ -19,7 +19,7 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     }
 }
 
-/// The end of the sign or words at `at`.
+/// Returns the end of the sign or words at `at`.
 fn sign(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     if matches!(tokens.kind(at), Some(Kind::Mark('%' | '٪' | '％')))
         || tokens.has_any(at, Sense::Percent)

@@ -1,13 +1,13 @@
-//! Phone numbers: seven to fifteen digits in the groups that people write, such as `+49 30 123456`, `(030) 12 34 56`,
+//! Phone numbers: seven to fifteen digits in common groupings, such as `+49 30 123456`, `(030) 12 34 56`,
 //! `555-123-4567` and `06.12.34.56.78`.
 
 use super::{Found, Scan};
 use crate::Value;
 use crate::tokens::{Kind, Tokens};
 
-/// What the E.164 numbering plan allows.
+/// The limits of the E.164 numbering plan.
 const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
-/// Tokens of one number: each digit by itself, with two marks before it.
+/// Maximum number of tokens in a number: each digit on its own, with two marks before it.
 const MAX_TOKENS: usize = 48;
 
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {

@@ -1,4 +1,4 @@
-//! The numbers of a text, by where they begin and end.
+//! The numbers of a text, by their starts and ends.
 
 use super::{digits, fraction, number_words};
 use crate::tokens::Tokens;
@@ -11,12 +11,12 @@ pub(super) struct Quantity {
     pub(super) end: usize,
     /// Best first; never empty.
     pub(super) readings: Vec<Number>,
-    /// The language of its words; none for digits.
+    /// The language of its words; `None` for digits.
     pub(super) language: Option<Language>,
     /// A single separator before three digits, which may group or be the decimal mark. The readings are then the
     /// grouped one and the decimal one, until it is known which is more likely.
     pub(super) ambiguous: Option<DecimalMark>,
-    /// The mark before its fraction, where it can be nothing else.
+    /// The mark before its fraction, if it is unambiguous.
     pub(super) mark: Option<DecimalMark>,
 }
 
@@ -32,12 +32,12 @@ impl Quantity {
         }
     }
 
-    /// Whether it goes with words of this language.
+    /// Returns whether it is compatible with words of this language.
     pub(super) fn speaks(&self, language: Language) -> bool {
         self.language.is_none_or(|own| own == language)
     }
 
-    /// The best reading as a small integer.
+    /// Returns the best reading as a small integer.
     pub(super) fn small(&self) -> Option<u32> {
         u32::try_from(self.readings.first()?.to_integer()?).ok()
     }
@@ -75,7 +75,7 @@ impl Quantities {
         self.list.iter()
     }
 
-    /// Those that begin at a token, shortest first.
+    /// Returns the numbers that start at a token, shortest first.
     pub(super) fn starting_at(&self, first: usize) -> impl Iterator<Item = &Quantity> {
         let from = self.list.partition_point(|quantity| quantity.first < first);
         self.list[from..]
@@ -83,7 +83,7 @@ impl Quantities {
             .take_while(move |quantity| quantity.first == first)
     }
 
-    /// Those that end before a token, longest first.
+    /// Returns the numbers that end before a token, longest first.
     pub(super) fn ending_at(&self, end: usize) -> impl Iterator<Item = &Quantity> {
         let from = self.by_end.partition_point(|at| self.list[*at].end < end);
         self.by_end[from..]
@@ -93,8 +93,8 @@ impl Quantities {
     }
 }
 
-/// Puts the readings of ambiguous numbers in order: by the option, by the mark that other numbers of the text use, or
-/// by what is usual in the language.
+/// Orders the readings of ambiguous numbers: by the option, by the mark that other numbers of the text use, or by what
+/// is usual in the language.
 fn settle(list: &mut [Quantity], language: Language, options: &Options) {
     if list.iter().all(|quantity| quantity.ambiguous.is_none()) {
         return;
@@ -109,7 +109,7 @@ fn settle(list: &mut [Quantity], language: Language, options: &Options) {
         .or_else(|| digits::mark_in_use(list))
         .unwrap_or(usual);
     for quantity in list {
-        // `20.000` is no fraction that people write.
+        // Nobody writes `20.000` as a fraction.
         let thousands = quantity.readings[0]
             .to_integer()
             .is_some_and(|grouped| grouped % 1000 == 0);

@@ -1,10 +1,10 @@
-//! Dates and times in one piece: `2024-05-12T09:30:00Z`, `2024-05-12 09:30:00`, `12/May/2024:09:30:00`.
+//! Dates with times: `2024-05-12T09:30:00Z`, `2024-05-12 09:30:00`, `12/May/2024:09:30:00`.
 
 use rustc_hash::FxHashMap;
 
 use crate::{Candidate, Value};
 
-/// Adds a candidate for every date with a time right after it.
+/// Adds a candidate for every date that is directly followed by a time.
 pub(super) fn join(text: &str, candidates: &mut Vec<Candidate>) {
     let is_date = |value: &Value| matches!(value, Value::Date(date) if date.day.is_some());
     let dates = candidates

@@ -32,7 +32,7 @@ pub(super) fn recognize(text: &str, found: &mut Found<'_>) {
     bare(text, found);
 }
 
-/// Addresses without a scheme: `www.` and a host, or a host and a path.
+/// Adds addresses without a scheme: `www.` and a host, or a host and a path.
 fn bare(text: &str, found: &mut Found<'_>) {
     let mut start = 0;
     let ends = |character: char| {
@@ -70,8 +70,8 @@ fn bare(text: &str, found: &mut Found<'_>) {
     }
 }
 
-/// The end of the address whose characters begin at `at`: before a space or a mark that addresses do not have, and
-/// without the punctuation of the sentence around it.
+/// Returns the end of the address at `at`: before a space or a mark that addresses cannot contain, and without the
+/// punctuation of the surrounding sentence.
 fn end_of(text: &str, at: usize) -> usize {
     let window = text.as_bytes()[at..].iter().take(MAX_BYTES + 1);
     let refused = |byte: &u8| {
@@ -99,7 +99,7 @@ fn end_of(text: &str, at: usize) -> usize {
     at + address.len()
 }
 
-/// With the bytes that RFC 3986 does not allow percent-encoded.
+/// Percent-encodes the bytes that RFC 3986 does not allow.
 fn normal(address: &str) -> String {
     let mut normal = String::with_capacity(address.len());
     for character in address.chars() {

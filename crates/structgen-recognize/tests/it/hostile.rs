@@ -1,11 +1,11 @@
-//! Any text is read in linear time and without a panic.
+//! Every text is processed in linear time and without a panic.
 
 use std::time::Instant;
 
 use proptest::prelude::*;
 use structgen_recognize::{Leaf, Options, allowed, recognize};
 
-/// All that can be asked of a text.
+/// Calls everything on a text.
 fn exercise(text: &str) -> usize {
     let candidates = recognize(text, &Options::default());
     for candidate in &candidates {
@@ -17,7 +17,7 @@ fn exercise(text: &str) -> usize {
     leaves.map(|leaf| allowed(&candidates, leaf).len()).sum()
 }
 
-/// Pieces that recognisers look for, put together at random.
+/// Fragments that recognisers look for, combined at random.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "1",

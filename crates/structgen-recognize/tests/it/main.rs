@@ -1,4 +1,4 @@
-//! Tests of the public interface: what each notation means, and what the training data's texts reach.
+//! Tests of the public interface: the meaning of each notation, and the recall on texts of the training data.
 
 mod addresses;
 mod amounts;
@@ -11,12 +11,12 @@ mod times;
 
 use structgen_recognize::{Allowed, Leaf, Options, allowed, recognize};
 
-/// What a leaf may hold for a text.
+/// Returns what a leaf may contain for a text.
 fn values(text: &str, leaf: Leaf) -> Vec<Allowed> {
     allowed(&recognize(text, &Options::default()), leaf)
 }
 
-/// Each text has the value as a best reading of some part of it.
+/// Checks that in each text, the value is the best reading of some part.
 #[track_caller]
 fn best(leaf: Leaf, cases: &[(&str, &str)]) {
     let wrong: Vec<String> = cases
@@ -38,7 +38,7 @@ fn best(leaf: Leaf, cases: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Each text has the value as another reading.
+/// Checks that in each text, the value is another reading.
 #[track_caller]
 fn other(leaf: Leaf, cases: &[(&str, &str)]) {
     for (text, value) in cases {
@@ -51,7 +51,7 @@ fn other(leaf: Leaf, cases: &[(&str, &str)]) {
     }
 }
 
-/// No text has the value.
+/// Checks that no text has the value.
 #[track_caller]
 fn never(leaf: Leaf, cases: &[(&str, &str)]) {
     for (text, value) in cases {

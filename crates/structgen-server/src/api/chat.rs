@@ -26,7 +26,7 @@ use crate::models::unix_time;
 use crate::sse::{self, Events, Gone};
 use crate::state::App;
 
-/// Which version of the server answered.
+/// The version of the server that answered.
 const FINGERPRINT: &str = concat!("structgen-", env!("CARGO_PKG_VERSION"));
 
 struct ChatRequest {
@@ -114,13 +114,13 @@ pub(crate) async fn create(
     Ok(ignored.mark(response))
 }
 
-/// Streams an answer, whose errors before the first token are replies of their own.
+/// Streams an answer; errors before the first token become ordinary error replies.
 async fn stream(app: &Arc<App>, mut job: Job, chunks: Chunks) -> Result<Response> {
     if let Some(first) = job.next().await? {
         let write = |events: Events| async move { chunks.write(&events, job, first).await };
         return Ok(sse::reply(app, write));
     }
-    // It has ended with nothing to say, or with an error.
+    // The output ended without any text, or with an error.
     let (done, usage) = job.finish().await?;
     Ok(sse::reply(app, |events| async move {
         chunks.begin(&events).await?;
@@ -138,7 +138,7 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// What a reply and all its chunks have.
+    /// Creates the object common to a reply and its chunks.
     fn object(&self, kind: &str, choices: Vec<Value>) -> Value {
         json!({
             "id": self.id,
@@ -200,7 +200,7 @@ impl Chunks {
                 events.data(&self.chunk(vec![choice])).await?;
                 tokens = &[];
             }
-            // Tokens without a text of their own are listed all the same.
+            // Tokens without text of their own are listed too.
             if !tokens.is_empty() && (self.settings.logprobs.is_some() || self.settings.steps) {
                 let choice = self.choice(update.output, json!({}), tokens, &vocabulary);
                 events.data(&self.chunk(vec![choice])).await?;
@@ -216,7 +216,7 @@ impl Chunks {
         }
     }
 
-    /// The chunks with the role.
+    /// Writes the chunks with the role.
     async fn begin(&self, events: &Events) -> std::result::Result<(), Gone> {
         for index in 0..self.settings.options.sequences {
             let delta = json!({"role": "assistant", "content": ""});
@@ -227,7 +227,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// What was only known at the end, and why each output ended.
+    /// Writes what is known only at the end, and why each output ended.
     async fn end(
         &self,
         events: &Events,
@@ -293,7 +293,7 @@ fn plain_choice(index: usize, delta: Value, reason: Option<&str>) -> Value {
 
 fn message(answer: &Answer) -> Value {
     let has_calls = !answer.calls.is_empty();
-    // A message with calls has no content, unless the model wrote some.
+    // A message with calls has no content, unless the model generated some.
     let content = match answer.content.clone().unwrap_or_default() {
         text if text.is_empty() && has_calls => None,
         text => Some(text),
@@ -315,7 +315,7 @@ fn message(answer: &Answer) -> Value {
     message
 }
 
-/// A part of an answer, as a delta.
+/// Converts a part of an answer to a delta.
 fn delta(piece: &Piece) -> Value {
     match piece {
         Piece::Content(text) => json!({"content": text}),

@@ -1,4 +1,4 @@
-//! `POST /v1/completions`: text after bare prompts.
+//! `POST /v1/completions`: text after raw prompts.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::models::unix_time;
 use crate::sse::{self, Events, Gone};
 use crate::state::App;
 
-/// A prompt, or several: texts, or tokens.
+/// One prompt or several, as texts or tokens.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Prompts {
@@ -135,7 +135,7 @@ pub(crate) async fn create(
     }
     let response = match request.stream.is_wanted {
         true => {
-            // Errors before the first token are replies of their own.
+            // Errors before the first token become ordinary error replies.
             let first = match jobs.first_mut() {
                 Some(job) => job.next().await?,
                 None => None,
@@ -149,7 +149,7 @@ pub(crate) async fn create(
     Ok(ignored.mark(response))
 }
 
-/// What is called messages elsewhere is the prompt here.
+/// Renames the parameter of an error from `messages` to `prompt`.
 fn about_prompt(mut error: ApiError) -> ApiError {
     if error.param.as_deref() == Some("messages") {
         error.param = Some("prompt".to_owned());
@@ -174,7 +174,7 @@ struct Completions {
     model: String,
     settings: Settings,
     has_usage: bool,
-    /// What stands before each prompt's completions: the prompt itself, where it is echoed.
+    /// The prefix of each prompt's completions: the prompt itself, if it is echoed.
     echoed: Vec<String>,
 }
 
@@ -189,7 +189,7 @@ impl Completions {
         })
     }
 
-    /// The index of an output of a prompt among all choices.
+    /// Returns the index of a prompt's output among all choices.
     fn index(&self, prompt: usize, output: usize) -> usize {
         prompt * self.settings.options.sequences + output
     }
@@ -220,7 +220,7 @@ impl Completions {
         Ok(Json(reply))
     }
 
-    /// Streams the outputs of each prompt in turn; all are written side by side.
+    /// Streams the outputs of each prompt in turn; all are generated concurrently.
     async fn write(
         &self,
         events: &Events,

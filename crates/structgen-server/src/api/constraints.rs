@@ -1,4 +1,4 @@
-//! `POST /v1/constraints/check` and `POST /v1/masks`: constraints by themselves, without a run of a model.
+//! `POST /v1/constraints/check` and `POST /v1/masks`: constraints alone, without running a model.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::generation::{Target, Wanted, constraint_of, token_text};
 use crate::models::ServedModel;
 use crate::state::App;
 
-/// The most tokens of a mask that are listed.
+/// Maximum number of tokens of a mask to list.
 const LISTED: usize = 1_000;
 
-/// Whether a text matches a constraint, and if not, where and why.
+/// Checks whether a text matches a constraint, and if not, where and why.
 pub(crate) async fn check(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -71,7 +71,7 @@ fn described(misfit: &Misfit) -> Value {
     })
 }
 
-/// What a model may write after the beginning of an output.
+/// Returns what a model may write after the beginning of an output.
 pub(crate) async fn masks(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -160,7 +160,7 @@ fn mask_after(
     Ok(reply)
 }
 
-/// A target that is none is no constraint.
+/// Requires that the target is a constraint.
 fn needed(target: Target) -> Result<Target> {
     match target.wanted {
         Wanted::Free => {

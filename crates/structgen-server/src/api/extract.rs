@@ -1,4 +1,4 @@
-//! `POST /v1/extract`: values of a schema from texts, each with its places in the text and its confidence.
+//! `POST /v1/extract`: extracts values of a schema from texts, each with its positions in the text and its confidence.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::generation::{Goal, How, Plan, Settings, Target, describe_field, descr
 use crate::models::ServedModel;
 use crate::state::App;
 
-/// How many texts of one request are under way at the same time.
+/// Maximum number of texts of one request in progress at the same time.
 const AHEAD: usize = 32;
 
 struct ExtractRequest {
     model: Option<String>,
     target: Target,
     texts: Vec<String>,
-    /// Whether one text was given, and no list.
+    /// Whether a single text was given, rather than a list.
     is_single: bool,
     source: Option<Source>,
     alternatives: usize,
@@ -84,7 +84,7 @@ fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<ExtractRequest
     settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
     settings.set_outputs(None, limits)?;
     take_labels(fields)?;
-    // Confidence is what the endpoint is for.
+    // The endpoint always reports confidence.
     settings.options.log_probs = true;
     Ok(ExtractRequest {
         model,
@@ -115,7 +115,7 @@ pub(crate) async fn create(
     };
     let tokenizer = served.model.tokenizer();
     let mut options = request.settings.options_for(tokenizer, limits.new_tokens)?;
-    // What the context leaves depends on each text.
+    // The rest of the context depends on each text.
     options.max_new_tokens = request.settings.options.max_new_tokens;
     let mut extractor = SchemaExtractor::clone(extractor)
         .with_alternatives(request.alternatives)
@@ -175,7 +175,7 @@ impl Extractions<'_> {
         self.wait(extracting).await
     }
 
-    /// The values of all texts in their order; an error stands in the place of its text.
+    /// Returns the values of all texts in order; an error takes the place of its text.
     async fn all(&self, texts: Vec<String>) -> Vec<Value> {
         let mut texts = texts.into_iter();
         let mut running = VecDeque::new();
@@ -197,7 +197,7 @@ impl Extractions<'_> {
         }
     }
 
-    /// Binds the schema to a text and begins to extract.
+    /// Binds the schema to a text and starts the extraction.
     async fn submit(&self, text: String) -> Result<Extracting<Value>> {
         let extractor = self.extractor.clone();
         let work = move || {

@@ -1,4 +1,4 @@
-//! Fields and parts of replies that several endpoints have.
+//! Fields and parts of replies that several endpoints share.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Takes `stream` and `stream_options`.
+    /// Reads `stream` and `stream_options`.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Result<Self> {
         let is_wanted = fields.take("stream")?.unwrap_or(false);
         let mut has_usage = false;
@@ -25,7 +25,7 @@ impl Stream {
                 return Err(ApiError::invalid(path, message));
             }
             has_usage = options.take("include_usage")?.unwrap_or(false);
-            // vLLM's: usage in every chunk.
+            // An option of vLLM: usage in every chunk.
             if options.take("continuous_usage_stats")? == Some(true) {
                 let path = options.path_of("continuous_usage_stats");
                 let message = "continuous_usage_stats: usage comes once, at the end";
@@ -40,7 +40,7 @@ impl Stream {
     }
 }
 
-/// Takes fields that are about the client or the service, and change nothing about the answer.
+/// Reads fields that concern the client or the service, and do not affect the answer.
 pub(crate) fn take_labels(fields: &mut Fields<'_>) -> Result<()> {
     for name in ["user", "safety_identifier", "prompt_cache_key"] {
         let _: Option<String> = fields.take(name)?;
@@ -57,7 +57,7 @@ pub(crate) fn take_labels(fields: &mut Fields<'_>) -> Result<()> {
     }
 }
 
-/// The most tokens of an answer, under any of its names.
+/// Reads the maximum number of tokens, under any of its names.
 pub(crate) fn take_max_tokens(fields: &mut Fields<'_>, names: &[&str]) -> Result<Option<usize>> {
     let mut found: Option<(usize, &str)> = None;
     for &name in names {
@@ -78,7 +78,7 @@ pub(crate) fn take_max_tokens(fields: &mut Fields<'_>, names: &[&str]) -> Result
     Ok(found.map(|(value, _)| value))
 }
 
-/// Adds what was asked for by the field `structgen`.
+/// Adds what the field `structgen` requested.
 pub(crate) fn add_extras(choice: &mut Value, tokens: Option<Value>, report: Option<Value>) {
     let mut extras = Map::new();
     for (name, value) in [("tokens", tokens), ("report", report)] {

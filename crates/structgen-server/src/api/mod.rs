@@ -1,4 +1,4 @@
-//! The endpoints, a file for each kind.
+//! The endpoints, one file per kind.
 
 pub(crate) mod chat;
 pub(crate) mod completions;

@@ -1,4 +1,4 @@
-//! Which models there are, and whether the server works.
+//! Lists the models, and reports whether the server works.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,12 +38,12 @@ fn describe(app: &App, name: &str) -> Value {
     })
 }
 
-/// `GET /health`: whether the server answers.
+/// `GET /health`: whether the server is alive.
 pub(crate) async fn health() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// `GET /ready`: whether requests are taken, and the default model can be used.
+/// `GET /ready`: whether the server accepts requests, and the default model is usable.
 pub(crate) async fn ready(State(app): State<Arc<App>>) -> Result<Json<Value>> {
     if app.is_stopping.load(Ordering::Relaxed) {
         let message = "the server is stopping";
@@ -58,7 +58,7 @@ pub(crate) async fn version() -> Json<Value> {
     Json(json!({"version": env!("CARGO_PKG_VERSION")}))
 }
 
-/// `GET /metrics`, as Prometheus reads it.
+/// `GET /metrics`, in Prometheus's format.
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let text = app.metrics.to_text(app.models.gauges());
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -1,11 +1,11 @@
-//! `GET /openapi.json`: the endpoints and their fields, for tools that read OpenAPI 3.1.
+//! `GET /openapi.json`: describes the endpoints and their fields, in OpenAPI 3.1.
 
 use axum::Json;
 use serde_json::{Map, Value, json};
 
 use crate::generation::parameter_names;
 
-/// The document.
+/// Returns the document.
 pub(crate) async fn document() -> Json<Value> {
     Json(json!({
         "openapi": "3.1.0",
@@ -84,7 +84,7 @@ fn replies() -> Value {
     json!({"200": {"description": "Done"}, "default": {"description": "An error", "content": error}})
 }
 
-/// An object that has no other fields.
+/// Returns the schema of an object without other fields.
 fn object(fields: &[(&str, Value)], required: &[&str]) -> Value {
     let fields = fields
         .iter()
@@ -125,7 +125,7 @@ fn schema() -> Value {
     json!({"type": ["object", "boolean", "string"], "description": "A JSON Schema"})
 }
 
-/// The fields that all kinds of generation have.
+/// Returns the fields common to all kinds of generation.
 fn generation() -> Vec<(&'static str, Value)> {
     let mut fields: Vec<(&str, Value)> = { parameter_names() }
         .map(|name| (name, json!({"type": "number"})))
@@ -155,7 +155,7 @@ fn generation() -> Vec<(&'static str, Value)> {
     fields
 }
 
-/// What the answer has to be.
+/// Returns the fields that constrain the answer.
 fn targets() -> Vec<(&'static str, Value)> {
     let outputs = [
         ("json", schema()),

@@ -1,4 +1,4 @@
-//! The page at `/`, whose built files are part of the executable.
+//! The page at `/`, whose built files are embedded in the executable.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::routing::get;
 
 use crate::state::App;
 
-/// Nothing but the page's own files, and requests to its own server.
+/// Allows only the page's own files, and requests to its own server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

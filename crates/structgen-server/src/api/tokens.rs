@@ -1,4 +1,4 @@
-//! `POST /tokenize` and `POST /detokenize`, as vLLM's and llama.cpp's servers have them.
+//! `POST /tokenize` and `POST /detokenize`, as in the servers of vLLM and llama.cpp.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::error::{ApiError, Result};
 use crate::generation::token_text;
 use crate::state::App;
 
-/// Texts are not trusted: names of special tokens in them stay text.
+/// Tokenizes a text, which is not trusted: names of special tokens in it are encoded as text.
 pub(crate) async fn tokenize(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -24,7 +24,7 @@ pub(crate) async fn tokenize(
     let body = read_json(&app, &headers, body).await?;
     let (request, ignored) = read_fields(&app, &headers, &body, |fields| {
         let model: Option<String> = fields.take("model")?;
-        // vLLM's name, and llama.cpp's, which differ in what stands before the text by default.
+        // vLLM's name, and llama.cpp's; by default, only one of them prepends the start token.
         let prompt: Option<String> = fields.take("prompt")?;
         let (text, has_start) = match prompt {
             Some(prompt) => (prompt, true),

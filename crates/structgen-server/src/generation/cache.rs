@@ -1,4 +1,4 @@
-//! Plans that were made, by what they are for.
+//! A cache of plans.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -7,14 +7,14 @@ use sha2::{Digest, Sha256};
 
 use super::plan::SharedPlan;
 
-/// The plans of a model that were used last.
+/// The most recently used plans of a model.
 pub(crate) struct Plans {
     most: usize,
-    /// The most recent first. So few are found by looking at each.
+    /// Most recent first. There are so few that a linear search is fast.
     plans: Mutex<VecDeque<(PlanKey, SharedPlan)>>,
 }
 
-/// What a plan is for: a hash of all that decides it.
+/// The key of a plan: a hash of everything that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlanKey([u8; 32]);
 
@@ -32,7 +32,7 @@ impl Plans {
         }
     }
 
-    /// The plan of a key, which becomes the most recent one.
+    /// Returns the plan with a key, which becomes the most recent one.
     pub(crate) fn get(&self, key: PlanKey) -> Option<SharedPlan> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let at = plans.iter().position(|(other, _)| *other == key)?;
@@ -42,7 +42,7 @@ impl Plans {
         Some(plan)
     }
 
-    /// Keeps a plan; the least recent one goes where there are too many.
+    /// Adds a plan, and evicts the least recently used one if there are too many.
     pub(crate) fn put(&self, key: PlanKey, plan: &SharedPlan) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.retain(|(other, _)| *other != key);

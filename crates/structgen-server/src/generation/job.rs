@@ -1,4 +1,4 @@
-//! A request on its way: from what was asked to a run of the engine, and from its events to the parts of answers.
+//! A request in progress: from its fields to a run of the engine, and from the run's events to the parts of answers.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::models::ServedModel;
 use crate::spans;
 use crate::state::App;
 
-/// What is asked of a model.
+/// What is requested from a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) prompt: Prompt,
@@ -42,12 +42,12 @@ pub(crate) struct Ask {
 #[derive(Clone, Debug)]
 pub(crate) enum Prompt {
     Chat(Chat),
-    /// Text that is not trusted: names of special tokens in it stay text.
+    /// Text that is not trusted: names of special tokens in it are encoded as text.
     Text(String),
     Tokens(Vec<TokenId>),
 }
 
-/// A conversation, and what its template is given beside it.
+/// A conversation, and the other inputs of its template.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chat {
     pub(crate) conversation: Conversation,
@@ -64,7 +64,7 @@ pub(crate) struct Job {
     plan: SharedPlan,
     run: Run,
     pieces: Vec<Pieces>,
-    /// The text that the answer is about, where it is known.
+    /// The text that the answer is about, if known.
     input: Option<String>,
     pub(crate) settings: Settings,
     started: Instant,
@@ -81,21 +81,21 @@ pub(crate) struct Update {
     pub(crate) tokens: Vec<GeneratedToken>,
 }
 
-/// An output that is complete.
+/// A complete output.
 pub(crate) struct Done {
-    /// What was only known at the end.
+    /// The pieces that are known only at the end.
     pub(crate) pieces: Vec<Piece>,
     pub(crate) generation: Generation,
     pub(crate) report: Option<Value>,
 }
 
-/// The tokens that a request took.
+/// The numbers of tokens that a request used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) prompt: usize,
     pub(crate) cached: usize,
     pub(crate) new: usize,
-    /// Of the new tokens, those of reasoning.
+    /// How many of the new tokens are reasoning.
     pub(crate) reasoning: usize,
 }
 
@@ -109,7 +109,7 @@ impl Usage {
 }
 
 impl App {
-    /// Compiles what a request wants, writes its prompt, and submits it.
+    /// Compiles the constraint of a request, builds its prompt, and submits it.
     pub(crate) async fn start(
         self: &Arc<Self>,
         served: Arc<ServedModel>,
@@ -120,7 +120,7 @@ impl App {
         let share = self.clients.enter(client)?;
         let is_chat = matches!(ask.prompt, Prompt::Chat(_));
         let ask = Arc::new(ask);
-        // What the prompt ends with decides whether the answer begins with reasoning.
+        // The end of the prompt determines whether the answer starts with reasoning.
         let rendered = match is_chat && !served.model.is_embedded() {
             true => Some(self.blocking(&served, &ask, render).await?),
             false => None,
@@ -156,7 +156,7 @@ impl App {
         })
     }
 
-    /// Work on what a model is asked.
+    /// Runs work on a prompt on a blocking thread.
     async fn blocking<T: Send + 'static>(
         &self,
         served: &Arc<ServedModel>,
@@ -167,7 +167,7 @@ impl App {
         self.prepare(move || work(&served, &ask)).await
     }
 
-    /// Work on a prompt, of which only so much is done at the same time.
+    /// Runs work on a prompt, with limited concurrency.
     pub(crate) async fn prepare<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -181,7 +181,7 @@ impl App {
             .unwrap_or_else(|_| Err(ApiError::internal("the request could not be prepared")))
     }
 
-    /// Work on a constraint, of which only so much is done at the same time.
+    /// Runs work on a constraint, with limited concurrency.
     pub(crate) async fn compile<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -200,7 +200,7 @@ impl App {
         })
     }
 
-    /// The plan that meets what is asked, made now or kept from before.
+    /// Returns the plan for a request, compiled now or cached.
     async fn plan(
         &self,
         served: &Arc<ServedModel>,
@@ -226,7 +226,7 @@ impl App {
         .await
     }
 
-    /// The plan of a key, made now or kept from before.
+    /// Returns the plan with a key, compiled now or cached.
     pub(crate) async fn plan_for(
         &self,
         served: &Arc<ServedModel>,
@@ -240,12 +240,12 @@ impl App {
         }
         self.metrics.constraint_misses.add(1);
         let cancel = CancelToken::with_timeout(self.config.limits.compile_time);
-        // A client that leaves ends the work for it.
+        // When a client disconnects, work for it ends.
         let guard = CancelOnDrop(cancel.clone());
         let started = Instant::now();
         let served = Arc::clone(served);
         let made = self.compile(move || {
-            // Somebody else may have waited for the same.
+            // Another request may have compiled the same plan in the meantime.
             if let Some(plan) = served.plans.get(key) {
                 return Ok(plan);
             }
@@ -269,7 +269,7 @@ impl Drop for CancelOnDrop {
 }
 
 impl Job {
-    /// More of an output; none once all outputs are there.
+    /// Returns more of an output, or `None` once all outputs are complete.
     pub(crate) async fn next(&mut self) -> Result<Option<Update>> {
         let Some(event) = poll_fn(|cx| self.run.poll_event(cx)).await else {
             return Ok(None);
@@ -293,7 +293,7 @@ impl Job {
         }))
     }
 
-    /// Waits for the end, and returns the outputs in their order. Updates that were not looked at are dropped.
+    /// Waits for the end, and returns the outputs in order. Updates that were not read are dropped.
     pub(crate) async fn finish(mut self) -> Result<(Vec<Done>, Usage)> {
         while self.next().await?.is_some() {}
         let outputs = (&mut self.run).await;
@@ -372,7 +372,7 @@ impl Drop for Job {
     }
 }
 
-/// An output that was not cut by the clock or the server's end.
+/// Returns an output, unless it was cut by the time limit or the server's shutdown.
 fn whole(output: std::result::Result<Output, GenerateError>) -> Result<Generation> {
     let generation = output?.generation;
     match generation.finish {
@@ -388,7 +388,7 @@ fn whole(output: std::result::Result<Output, GenerateError>) -> Result<Generatio
     }
 }
 
-/// Why an output ended, as OpenAI's API names it.
+/// Returns why an output ended, in the terms of OpenAI's API.
 pub(crate) fn finish_reason(generation: &Generation, has_calls: bool) -> &'static str {
     match generation.finish {
         FinishReason::MaxTokens => "length",

@@ -7,19 +7,19 @@ use structgen::chat::ChatMessage;
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, parse};
 
-/// A conversation, as chat templates read it.
+/// A conversation, in the form of chat templates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conversation {
     pub(crate) messages: Vec<ChatMessage>,
-    /// The text of the last message of the user: what the embedded model extracts from.
+    /// The text of the user's last message, from which the embedded model extracts.
     pub(crate) last_user_text: Option<String>,
 }
 
-/// The most messages of a conversation.
+/// Maximum number of messages in a conversation.
 const MOST_MESSAGES: usize = 4_096;
 
 impl Conversation {
-    /// Takes `messages`.
+    /// Reads `messages`.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Result<Self> {
         let messages = fields.objects("messages")?;
         let messages = messages.ok_or_else(|| fields.missing("messages"))?;
@@ -34,7 +34,7 @@ impl Conversation {
         Ok(conversation)
     }
 
-    /// Adds a message of a role.
+    /// Adds a message with a role.
     pub(crate) fn push(&mut self, role: &str, text: String) {
         if role == "user" {
             self.last_user_text = Some(text.clone());
@@ -42,7 +42,7 @@ impl Conversation {
         self.messages.push(ChatMessage::new(role, text));
     }
 
-    /// Adds a call to the assistant's message before it, or one of its own.
+    /// Adds a call to the previous message if that is the assistant's, or else to a new one.
     pub(crate) fn push_call(&mut self, call: Value) {
         let is_open =
             |message: &ChatMessage| message.fields().get("role") == Some(&"assistant".into());
@@ -57,7 +57,7 @@ impl Conversation {
         self.messages.push(message.with("tool_calls", calls));
     }
 
-    /// Adds the messages of another conversation.
+    /// Appends the messages of another conversation.
     pub(crate) fn extend(&mut self, other: Self) {
         self.messages.extend(other.messages);
         self.last_user_text = other.last_user_text.or(self.last_user_text.take());
@@ -66,7 +66,7 @@ impl Conversation {
     fn add(&mut self, mut message: Fields<'_>) -> Result<()> {
         let role: String = message.need("role")?;
         let role = match &*role {
-            // OpenAI's newer name of the system's role, which few templates know.
+            // OpenAI's newer name of the system role, which few templates support.
             "system" | "developer" => "system",
             "user" | "assistant" | "tool" => &*role,
             _ => {
@@ -105,7 +105,7 @@ impl Conversation {
                         made = made.with("reasoning_content", reasoning);
                     }
                 }
-                // A refusal is part of what the client got, and of no prompt.
+                // A refusal was part of an answer, but is not part of a prompt.
                 let _: Option<String> = message.take("refusal")?;
             }
             _ => {}
@@ -115,7 +115,7 @@ impl Conversation {
     }
 }
 
-/// A content that is a text, or a list of parts that are texts.
+/// Reads a content that is a text, or an array of text parts.
 pub(crate) fn text(
     content: &RawValue,
     path: &str,
@@ -139,7 +139,7 @@ pub(crate) fn text(
             }
         }
         if kind == "output_text" {
-            // What answers have, and clients send back as it is.
+            // Fields of answers that clients send back.
             let _ = (part.raw("annotations"), part.raw("logprobs"));
         }
         part.finish()?;
@@ -147,7 +147,7 @@ pub(crate) fn text(
     Ok(texts.join("\n"))
 }
 
-/// The calls of an assistant's message, with arguments as the objects that templates expect.
+/// Reads the calls of an assistant's message, with arguments as the objects that templates expect.
 fn calls(message: &mut Fields<'_>) -> Result<Option<Vec<Value>>> {
     let Some(calls) = message.objects("tool_calls")? else {
         return Ok(None);
@@ -170,7 +170,7 @@ fn calls(message: &mut Fields<'_>) -> Result<Option<Vec<Value>>> {
     Ok((!read.is_empty()).then_some(read))
 }
 
-/// A call of an earlier answer, as templates read it.
+/// Returns a call of an earlier answer in the form of templates.
 pub(crate) fn past_call(
     id: Option<String>,
     name: &str,

@@ -1,8 +1,8 @@
-//! From a request's fields to outputs of a model: what all endpoints that generate have in common.
+//! From a request's fields to a model's outputs: shared by all endpoints that generate.
 //!
-//! `settings`, `target`, `tools` and `messages` read fields; `plan` decides how a model meets what they want, `cache`
-//! keeps plans; `prompt` writes what the model is asked, `job` runs it, `pieces` takes its output apart; `tokens` and
-//! `report` describe what came of it.
+//! `settings`, `target`, `tools` and `messages` read fields; `plan` decides how a model fulfils the request, and
+//! `cache` keeps plans; `prompt` builds the prompt, `job` runs it, and `pieces` splits its output; `tokens` and
+//! `report` describe the result.
 
 mod cache;
 mod job;

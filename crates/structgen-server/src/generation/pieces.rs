@@ -1,4 +1,4 @@
-//! From the tokens of an output to the parts of an answer: content, reasoning, calls.
+//! Splits the tokens of an output into the parts of an answer: content, reasoning, calls.
 
 use structgen::decode::GeneratedToken;
 use structgen::tools::{Event, ToolParser};
@@ -8,12 +8,12 @@ use super::plan::{How, Plan, Writes};
 use crate::error::{ApiError, Result};
 use crate::ids::new_id;
 
-/// A part of an answer, as it comes.
+/// A part of an answer, as it is generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     Content(String),
     Reasoning(String),
-    /// A call has begun.
+    /// A call has started.
     Call {
         index: usize,
         id: String,
@@ -26,7 +26,7 @@ pub(crate) enum Piece {
     },
 }
 
-/// Takes one output apart while it comes.
+/// Splits one output while it is generated.
 pub(crate) struct Pieces {
     kind: Kind,
     /// The reasoning so far.
@@ -35,21 +35,20 @@ pub(crate) struct Pieces {
 
 enum Kind {
     Content,
-    /// The arguments of a tool whose call was not announced yet, or was.
+    /// The arguments of a tool call, and the tool's name until the call was announced.
     Arguments(Option<String>),
-    /// A whole call as JSON, so far.
+    /// The JSON of a whole call, so far.
     Call(String),
     Parsed(Box<Parsed>),
 }
 
-/// What a parser of the model's format is fed: text as far as it is certain to stay, and the names of special tokens
-/// between it.
+/// The input of a parser of the model's format: final text, and the names of special tokens in between.
 struct Parsed {
     parser: ToolParser,
     text: String,
-    /// How much of the text the parser has.
+    /// How much of the text was passed to the parser.
     fed: usize,
-    /// Special tokens that were not fed yet, each with its place in the text.
+    /// Special tokens that were not passed on yet, each with its position in the text.
     special: std::collections::VecDeque<(TokenId, usize)>,
 }
 
@@ -75,7 +74,8 @@ impl Pieces {
         }
     }
 
-    /// How many of the output's tokens are reasoning, or part of it. Special tokens are markers around it.
+    /// Returns how many of the output's tokens are reasoning, in whole or in part. Special tokens are markers around
+    /// it.
     pub(crate) fn reasoning_tokens(
         &self,
         tokens: &[GeneratedToken],
@@ -84,7 +84,7 @@ impl Pieces {
         let Kind::Parsed(parsed) = &self.kind else {
             return 0;
         };
-        // The text before it, if any, is of a marker.
+        // The text before it, if any, belongs to a marker.
         let start = parsed.text.find(&self.reasoning).unwrap_or(0);
         let end = start + self.reasoning.len();
         let is_reasoning = |token: &&GeneratedToken| {
@@ -94,7 +94,7 @@ impl Pieces {
         tokens.iter().filter(is_reasoning).count()
     }
 
-    /// Takes more of an output.
+    /// Adds more of an output.
     pub(crate) fn push(
         &mut self,
         text: &str,
@@ -142,7 +142,7 @@ impl Pieces {
         }
     }
 
-    /// Ends an output that is complete.
+    /// Ends a complete output.
     pub(crate) fn finish(&mut self, vocabulary: &Vocabulary) -> Result<Vec<Piece>> {
         let pieces = match &mut self.kind {
             Kind::Content | Kind::Arguments(_) => Vec::new(),
@@ -187,7 +187,7 @@ impl Parsed {
     ) -> Result<()> {
         let end = self.text.len();
         while let Some(&(token, place)) = self.special.front() {
-            // What comes before it is not certain yet.
+            // The text before it is not final yet.
             if place > end && !is_last {
                 break;
             }
@@ -227,7 +227,7 @@ fn pieces(events: Vec<Event>) -> Vec<Piece> {
     events.into_iter().filter_map(piece).collect()
 }
 
-/// An object with a name and arguments, as a call.
+/// Parses an object with a name and arguments as a call.
 fn whole_call(json: &str) -> Result<Vec<Piece>> {
     #[derive(serde::Deserialize)]
     struct Call<'a> {
@@ -250,7 +250,7 @@ fn whole_call(json: &str) -> Result<Vec<Piece>> {
     ])
 }
 
-/// An answer, made of its pieces.
+/// An answer, assembled from its pieces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) content: Option<String>,

@@ -1,4 +1,4 @@
-//! How a request is met by a model: under which constraint, asked in which way, and how its output is read.
+//! How a model fulfils a request: under which constraint, with which kind of prompt, and how its output is parsed.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::tools::Tools;
 use crate::error::{ApiError, Result, paragraph};
 use crate::models::ServedModel;
 
-/// How a request is met. Requests that want the same of a model share one.
+/// How to fulfil a request. Identical requests to a model share a plan.
 pub(crate) struct Plan {
     pub(crate) how: How,
     /// What is enforced, for reports.
@@ -28,19 +28,19 @@ pub(crate) enum How {
     Free,
     /// Text under a constraint.
     Constrained(CompiledConstraint),
-    /// Reasoning, text and calls in the model's format, which the grammar's parser takes apart.
+    /// Reasoning, text and calls in the model's format, parsed by the grammar's parser.
     Calls {
         compiled: CompiledConstraint,
         grammar: ToolGrammar,
     },
-    /// JSON that the embedded model extracts from the last message of the user.
+    /// JSON that the embedded model extracts from the user's last message.
     Extraction {
         extractor: Box<SchemaExtractor>,
         writes: Writes,
     },
 }
 
-/// What the JSON of an extraction is in the answer.
+/// What the JSON of an extraction becomes in the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
     /// Its content.
@@ -51,19 +51,19 @@ pub(crate) enum Writes {
     Call,
 }
 
-/// What is wanted of a model.
+/// What is requested from a model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Goal<'a> {
     pub(crate) target: &'a Target,
     pub(crate) tools: Option<&'a Tools>,
-    /// Of a model that reasons: whether the answer begins with that.
+    /// For a model that reasons: whether the answer starts with reasoning.
     pub(crate) reasoning: Reasoning,
-    /// The most tokens of reasoning.
+    /// Maximum number of reasoning tokens.
     pub(crate) reasoning_tokens: Option<u32>,
 }
 
 impl Goal<'_> {
-    /// A text that is the same for goals that are met in the same way.
+    /// Returns a key that is equal for goals that are fulfilled in the same way.
     pub(crate) fn key(&self) -> String {
         let Self {
             target,
@@ -80,12 +80,12 @@ impl Goal<'_> {
 }
 
 impl Plan {
-    /// Compiles what is needed to meet a goal.
+    /// Compiles what is needed to fulfil a goal.
     pub(crate) fn new(served: &ServedModel, goal: Goal<'_>, cancel: &CancelToken) -> Result<Self> {
         Planner::new(served, goal, cancel).plan()
     }
 
-    /// Compiles a schema that values are extracted by, whatever the model.
+    /// Compiles a schema for extraction, whatever the model.
     pub(crate) fn extraction(
         served: &ServedModel,
         target: &Target,
@@ -153,7 +153,7 @@ impl<'a> Planner<'a> {
         let reasons = self.served.reasons && reasoning != Reasoning::Off;
         let has_place_for_both = match &target.wanted {
             Wanted::Free | Wanted::Schema(_) => true,
-            // What a structural tag says is the whole output, reasoning included.
+            // A structural tag describes the whole output, including reasoning.
             Wanted::Tag(_) => false,
             Wanted::Regex(_) | Wanted::Choice(_) | Wanted::Gbnf(_) => {
                 self.served.format.encloses_text()
@@ -175,7 +175,7 @@ impl<'a> Planner<'a> {
         ApiError::invalid(param, message)
     }
 
-    /// What the target says, and nothing else.
+    /// Constrains the output to the target alone.
     fn constrain(&self) -> Result<Plan> {
         let target = self.goal.target;
         let refused = |error| ApiError::of(&error, &target.param);
@@ -208,7 +208,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Reasoning, text or JSON, and calls in the model's format.
+    /// Plans reasoning, text or JSON, and calls in the model's format.
     fn call(&self, reasons: bool) -> Result<Plan> {
         let Goal {
             target,
@@ -263,14 +263,14 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The path of a tool's schema.
+    /// Returns the path of a tool's schema.
     fn place_of(&self, name: &str) -> String {
         let tools = self.goal.tools.map_or_else(Vec::new, Tools::callable);
         let found = tools.iter().find(|(tool, _)| tool.name == name);
         found.map_or_else(|| "tools".to_owned(), |(_, path)| (*path).to_owned())
     }
 
-    /// A call as an extraction: of the arguments where there is one tool, else of its name as well.
+    /// Plans a call as an extraction: of the arguments if there is a single tool, else of its name as well.
     fn extract_call(&self, tools: &Tools) -> Result<Plan> {
         let callable = tools.callable();
         if let [(tool, path)] = callable[..] {
@@ -326,7 +326,7 @@ impl<'a> Planner<'a> {
 }
 
 impl ServedModel {
-    /// A constraint for the model's vocabulary.
+    /// Compiles a constraint for the model's vocabulary.
     pub(crate) fn compile(
         &self,
         constraint: &Constraint,
@@ -341,7 +341,7 @@ impl ServedModel {
     }
 }
 
-/// A structural tag, whose errors point into the field that holds it.
+/// Parses a structural tag; errors point into the field that contains it.
 fn structural_tag(text: &str, param: &str, options: &SchemaOptions) -> Result<StructuralTag> {
     StructuralTag::from_json(text, options).map_err(|error| {
         let place = error.pointer().map_or_else(
@@ -352,7 +352,7 @@ fn structural_tag(text: &str, param: &str, options: &SchemaOptions) -> Result<St
     })
 }
 
-/// The constraint that a target is, for any model.
+/// Returns the constraint of a target, for any model.
 pub(crate) fn constraint_of(target: &Target, options: &SchemaOptions) -> Result<Constraint> {
     let constraint = match &target.wanted {
         Wanted::Schema(text) => Constraint::json_schema_str(text, options),

@@ -1,4 +1,4 @@
-//! Prompts: conversations through chat templates, texts and tokens; and the requests that are made of them.
+//! Prompts: conversations through chat templates, texts and tokens; and the requests built from them.
 
 use structgen::Request;
 use structgen::chat::{ChatOptions, ChatPrompt};
@@ -12,13 +12,13 @@ use super::tools::Tools;
 use crate::error::{ApiError, Result};
 use crate::models::ServedModel;
 
-/// A conversation as a prompt.
+/// A conversation rendered as a prompt.
 pub(super) struct Rendered {
     tokens: Vec<TokenId>,
     pub(super) reasoning: Reasoning,
 }
 
-/// Writes the prompt of a conversation through the model's chat template.
+/// Renders the prompt of a conversation with the model's chat template.
 pub(super) fn render(served: &ServedModel, ask: &Ask) -> Result<Rendered> {
     let Prompt::Chat(chat) = &ask.prompt else {
         return Err(ApiError::internal("only conversations are rendered"));
@@ -71,7 +71,7 @@ pub(super) fn render(served: &ServedModel, ask: &Ask) -> Result<Rendered> {
     Ok(Rendered { tokens, reasoning })
 }
 
-/// A template that leaves out what it was given would drop it in silence.
+/// Returns an error if a template omits any of its input, which would otherwise be silently dropped.
 fn check_nothing_is_left_out(
     prompt: &ChatPrompt,
     chat: &Chat,
@@ -84,7 +84,7 @@ fn check_nothing_is_left_out(
             "messages",
         ));
     }
-    // What may not be called need not be known.
+    // Tools that may not be called need not be shown.
     let tools = { tools.filter(|tools| tools.choice != ToolChoice::None) }
         .map_or(&[][..], |tools| &tools.list);
     if let Some(tool) = { tools.iter() }.find(|tool| !prompt.text().contains(&tool.name)) {
@@ -97,7 +97,7 @@ fn check_nothing_is_left_out(
     Ok(())
 }
 
-/// Whether a prompt ends where reasoning begins, as some templates write it.
+/// Returns whether a prompt ends where reasoning starts, as with some templates.
 fn opens_reasoning(prompt: &ChatPrompt, format: &ToolFormat) -> bool {
     let end = prompt.text().trim_end();
     format.reasoning.as_ref().is_some_and(|reasoning| {
@@ -109,11 +109,11 @@ fn opens_reasoning(prompt: &ChatPrompt, format: &ToolFormat) -> bool {
 /// A request that was submitted.
 pub(super) struct Submitted {
     pub(super) run: Run,
-    /// The text that the answer is about, where it is known.
+    /// The text that the answer is about, if known.
     pub(super) input: Option<String>,
 }
 
-/// Submits what is asked, under the plan that meets it. `most` bounds new tokens where the request does not.
+/// Submits a request under its plan. `most` bounds new tokens if the request sets no limit.
 pub(super) fn submit(
     served: &ServedModel,
     ask: &Ask,
@@ -132,7 +132,7 @@ pub(super) fn submit(
     let mut request = if let (How::Extraction { extractor, .. }, Some(text)) = (&plan.how, &text) {
         extractor.request(text).map_err(refused)?
     } else {
-        // The embedded model reads texts; other models are drawn from as OpenAI's are.
+        // The embedded model extracts greedily; other models sample at temperature 1, as OpenAI's do.
         if !settings.has_temperature && !model.is_embedded() {
             settings.options.sampling.temperature = 1.0;
         }
@@ -165,7 +165,7 @@ pub(super) fn submit(
         Request::new(tokens, constraint)
     };
     let room = model.room_after(&request.prompt, most);
-    // What the model's reader prefers.
+    // The preferences of the model's reader.
     let samplers = std::mem::take(&mut request.options.samplers);
     request.options = settings.options_for(model.tokenizer(), room)?;
     request.options.samplers = samplers;

@@ -1,4 +1,4 @@
-//! What is reported of an answer on request: what was enforced, confidence and spans, forced tokens, times.
+//! Reports on an answer, on request: what was enforced, confidence and spans, forced tokens, times.
 
 use serde_json::{Value, json};
 use structgen::decode::Generation;
@@ -7,7 +7,7 @@ use structgen::{Field, Model};
 
 use super::plan::{How, Plan};
 
-/// The report on one output. `input` is the text that the answer is about.
+/// Returns the report on one output. `input` is the text that the answer is about.
 pub(crate) fn report(
     model: &Model,
     plan: &Plan,
@@ -45,7 +45,7 @@ pub(crate) fn report(
     })
 }
 
-/// A field of an extracted document.
+/// Returns a field of an extracted document as JSON.
 pub(crate) fn field(field: &Field) -> Value {
     let spans = |spans: &[std::ops::Range<usize>]| {
         let pairs = spans.iter().map(|span| json!([span.start, span.end]));
@@ -71,7 +71,7 @@ pub(crate) fn field(field: &Field) -> Value {
     object
 }
 
-/// Where the time went.
+/// Returns how the time was spent.
 pub(crate) fn seconds(stats: &GenerationStats) -> Value {
     json!({
         "total": stats.total_time.as_secs_f64(),

@@ -1,4 +1,4 @@
-//! How tokens are chosen and where outputs end: the fields of OpenAI, vLLM and llama.cpp, as this project's parameters.
+//! How tokens are chosen and where outputs end: maps fields of OpenAI, vLLM and llama.cpp to this project's parameters.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -13,25 +13,25 @@ use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, parse};
 
-/// What a request says about how it is generated.
+/// How a request is to be generated.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) options: GenerateOptions,
     /// Whether the temperature was given.
     pub(crate) has_temperature: bool,
-    /// How many tokens the log probabilities of each token list beside it; none where they are not asked for.
+    /// The number of alternatives to list with each token's log probability, if these are requested.
     pub(crate) logprobs: Option<usize>,
-    /// Texts that are not to occur, as they are written.
+    /// Texts that must not occur.
     bad_words: Vec<String>,
     ignores_eos: bool,
-    /// What is reported beside the answer.
+    /// Whether to report on the answer.
     pub(crate) report: bool,
     pub(crate) steps: bool,
-    /// The most tokens of reasoning.
+    /// Maximum number of reasoning tokens.
     pub(crate) reasoning_tokens: Option<u32>,
 }
 
-/// Fields that are parameters of this project under the same name or another.
+/// Fields that are parameters of this project, under the same name or another.
 const PARAMETERS: [(&str, &str); 24] = [
     ("temperature", "temperature"),
     ("top_p", "top_p"),
@@ -59,13 +59,13 @@ const PARAMETERS: [(&str, &str); 24] = [
     ("min_tokens", "min_new_tokens"),
 ];
 
-/// The names of the fields that are numbers, and parameters of this project.
+/// Returns the names of the fields that are numbers and parameters of this project.
 pub(crate) fn parameter_names() -> impl Iterator<Item = &'static str> {
     PARAMETERS.iter().map(|(field, _)| *field)
 }
 
 impl Settings {
-    /// Takes the fields that all kinds of generation have in common.
+    /// Reads the fields common to all kinds of generation.
     pub(crate) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Self> {
         let mut params = Params::default();
         let mut has_temperature = false;
@@ -78,7 +78,7 @@ impl Settings {
             has_seed |= name == "seed";
             set(&mut params, name, value, &fields.path_of(field))?;
         }
-        // vLLM writes "all" as -1.
+        // In vLLM, -1 means all.
         if let Some(top_k) = fields.take::<i64>("top_k")? {
             params.options.sampling.top_k = usize::try_from(top_k.max(0)).unwrap_or(0);
         }
@@ -116,7 +116,7 @@ impl Settings {
             .check()
             .map_err(|error| ApiError::from(&error).with_param(parameter_in(&error.to_string())))?;
         if !has_seed {
-            // Short enough for any client's integers.
+            // Short enough for the integers of any client.
             params.options.sampling.seed = RandomState::new().build_hasher().finish() >> 32;
         }
         settings.has_temperature = has_temperature;
@@ -137,7 +137,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Takes the object `structgen`: what is to be reported, and parameters by this project's names.
+    /// Reads the object `structgen`: what to report, and parameters by this project's names.
     fn read_extras(
         &mut self,
         fields: &mut Fields<'_>,
@@ -161,7 +161,7 @@ impl Settings {
         extras.finish()
     }
 
-    /// Sets how many outputs there are.
+    /// Sets the number of outputs.
     pub(crate) fn set_outputs(
         &mut self,
         count: Option<usize>,
@@ -179,7 +179,7 @@ impl Settings {
         }
     }
 
-    /// Asks for the log probability of each token, and of this many others.
+    /// Requests the log probability of each token and of this many alternatives.
     pub(crate) fn set_logprobs(
         &mut self,
         others: usize,
@@ -196,7 +196,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The options with what only the tokenizer and the prompt can fill in.
+    /// Returns the options, completed with what needs the tokenizer and the prompt.
     pub(crate) fn options_for(
         &self,
         tokenizer: &Tokenizer,
@@ -204,7 +204,7 @@ impl Settings {
     ) -> Result<GenerateOptions> {
         let mut options = self.options.clone();
         for word in &self.bad_words {
-            // A word stands at the beginning of a text or after a space.
+            // A word may start a text or follow a space.
             for text in [word.clone(), format!(" {word}")] {
                 let tokens = tokenizer
                     .encode(&text)
@@ -223,10 +223,10 @@ impl Settings {
     }
 }
 
-/// The most stop strings of a request.
+/// Maximum number of stop strings per request.
 const MOST_STOPS: usize = 16;
 
-/// How many tokens are reported of each step: of those that could have been taken, and of those that were refused.
+/// Number of tokens to report per step: of those allowed, and of those refused.
 const STEP_ALTERNATIVES: usize = 5;
 
 /// A text, or several.
@@ -245,7 +245,7 @@ fn set(params: &mut Params, name: &str, value: &RawValue, path: &str) -> Result<
     { params.set(name, &text) }.map_err(|error| ApiError::invalid(path, format!("{path}: {error}")))
 }
 
-/// The parameter that an error begins with, as its messages do.
+/// Returns the parameter with which an error message starts.
 fn parameter_in(message: &str) -> String {
     let name = message.split([' ', ':']).next().unwrap_or_default();
     name.rsplit('.').next().unwrap_or_default().to_owned()

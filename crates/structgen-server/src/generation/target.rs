@@ -1,4 +1,4 @@
-//! What the answer has to be: a schema, a pattern, a grammar, a choice, or free text.
+//! The constraint on the answer: a schema, a pattern, a grammar, a choice, or none.
 
 use serde_json::value::RawValue;
 use structgen::grammar::Whitespace;
@@ -6,13 +6,13 @@ use structgen::grammar::Whitespace;
 use crate::error::{ApiError, Result};
 use crate::fields::Fields;
 
-/// What the answer has to be, and the field that says so.
+/// The constraint on the answer, and the field that sets it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Target {
     pub(crate) wanted: Wanted,
-    /// The path of the field, for errors about what it holds.
+    /// The path of the field, for errors about its contents.
     pub(crate) param: String,
-    /// The whitespace of JSON; none is the default's.
+    /// The whitespace of JSON; `None` is the default.
     pub(crate) whitespace: Option<Whitespace>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Target {
 pub(crate) enum Wanted {
     #[default]
     Free,
-    /// JSON of this schema, as it is written: numbers are exact.
+    /// JSON that is valid against this schema, which is kept as text so that numbers are exact.
     Schema(String),
     Regex(String),
     Choice(Vec<String>),
@@ -29,11 +29,11 @@ pub(crate) enum Wanted {
     Tag(String),
 }
 
-/// Any JSON object: what `json_object` asks for.
+/// Any JSON object, as `json_object` requests.
 const OBJECT: &str = r#"{"type":"object"}"#;
 
 impl Target {
-    /// Takes the fields of OpenAI, vLLM and llama.cpp that say what the answer has to be. At most one may.
+    /// Reads the fields of OpenAI, vLLM and llama.cpp that constrain the answer. At most one may be set.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Result<Self> {
         let mut found = Self::default();
         if let Some(format) = fields.object("response_format")? {
@@ -48,7 +48,7 @@ impl Target {
         Ok(found)
     }
 
-    /// Takes the fields that the endpoints of this project's own have: `json_schema`, `regex`, `grammar`, `choice`.
+    /// Reads the fields of this project's own endpoints: `json_schema`, `regex`, `grammar`, `choice`.
     pub(crate) fn read_plain(fields: &mut Fields<'_>) -> Result<Self> {
         let mut found = Self::default();
         found.read_llama(fields)?;
@@ -61,7 +61,7 @@ impl Target {
         Ok(found)
     }
 
-    /// `grammar` and `json_schema`, as llama.cpp's server has them.
+    /// Reads `grammar` and `json_schema`, as in llama.cpp's server.
     fn read_llama(&mut self, fields: &mut Fields<'_>) -> Result<()> {
         if let Some(grammar) = fields.take("grammar")? {
             self.set(Wanted::Gbnf(grammar), fields.path_of("grammar"))?;
@@ -73,7 +73,7 @@ impl Target {
         Ok(())
     }
 
-    /// The fields of vLLM's `structured_outputs`, or the older ones that begin with `guided_`.
+    /// Reads the fields of vLLM's `structured_outputs`, or the older ones that start with `guided_`.
     fn read_structured(&mut self, fields: &mut Fields<'_>, prefix: &str) -> Result<()> {
         let name = |field: &str| format!("{prefix}{field}");
         if let Some(schema) = fields.raw(&name("json")) {
@@ -134,13 +134,13 @@ impl Target {
         Ok(())
     }
 
-    /// This target, or another one where this is none.
+    /// Returns this target, or the other one if this is free.
     pub(crate) fn or(mut self, other: Self) -> Result<Self> {
         self.replace(other)?;
         Ok(self)
     }
 
-    /// Any JSON object.
+    /// Returns a target of any JSON object.
     pub(crate) fn object(param: impl Into<String>) -> Self {
         Self {
             wanted: Wanted::Schema(OBJECT.to_owned()),
@@ -149,7 +149,7 @@ impl Target {
         }
     }
 
-    /// JSON of a schema.
+    /// Returns a target of JSON that is valid against a schema.
     pub(crate) fn schema(schema: &RawValue, param: impl Into<String>) -> Result<Self> {
         let param = param.into();
         Ok(Self {
@@ -160,7 +160,7 @@ impl Target {
     }
 }
 
-/// OpenAI's `response_format`, and what structural tags are in vLLM.
+/// Reads OpenAI's `response_format`, which in vLLM may also be a structural tag.
 fn response_format(mut format: Fields<'_>) -> Result<Target> {
     let kind: String = format.need("type")?;
     let path = format.path().to_owned();
@@ -171,7 +171,7 @@ fn response_format(mut format: Fields<'_>) -> Result<Target> {
     match &*kind {
         "text" => {}
         "json_object" => {
-            // llama.cpp takes a schema here.
+            // llama.cpp accepts a schema here.
             match format.raw("schema") {
                 Some(schema) => {
                     target = Target::schema(schema, format.path_of("schema"))?;
@@ -201,7 +201,7 @@ fn response_format(mut format: Fields<'_>) -> Result<Target> {
     Ok(target)
 }
 
-/// A schema with a name, as OpenAI's `json_schema` has it. What `strict` asks for holds with any value of it.
+/// Reads a named schema, as in OpenAI's `json_schema`. What `strict` demands holds with any value of it.
 pub(crate) fn named_schema(mut named: Fields<'_>) -> Result<Target> {
     let _: Option<String> = named.take("name")?;
     let _: Option<String> = named.take("description")?;
@@ -214,7 +214,7 @@ pub(crate) fn named_schema(mut named: Fields<'_>) -> Result<Target> {
     Ok(target)
 }
 
-/// An object with all its fields, as JSON: structural tags have a reader of their own.
+/// Returns an object with all its fields as JSON, since structural tags have a parser of their own.
 fn whole(fields: &mut Fields<'_>, kind: &str) -> Result<String> {
     let mut text = format!("{{\"type\":{}", serde_json::Value::from(kind));
     for (name, value) in fields.rest() {
@@ -228,7 +228,7 @@ fn whole(fields: &mut Fields<'_>, kind: &str) -> Result<String> {
     Ok(text)
 }
 
-/// The text of a schema, which clients give as an object, a boolean, or a text with one of these.
+/// Returns the text of a schema, which clients send as an object, a boolean, or a string with one of these.
 fn schema_text(schema: &RawValue, path: &str) -> Result<String> {
     let text = text_or_json(schema)?;
     match text.trim_start().starts_with(['{', 't', 'f']) {

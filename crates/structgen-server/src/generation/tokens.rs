@@ -1,15 +1,15 @@
-//! Tokens as replies list them: OpenAI's log probabilities, and steps with what the mask did.
+//! Tokens in replies: OpenAI's log probabilities, and steps with the effect of the mask.
 
 use serde_json::{Value, json};
 use structgen::decode::GeneratedToken;
 use structgen::decode::request::Alternative;
 use structgen::vocab::{TokenId, Vocabulary};
 
-/// What OpenAI's API has for a log probability that is minus infinity, or as good as that.
+/// OpenAI's substitute for a log probability of minus infinity or close to it.
 const LEAST: f32 = -9999.0;
 
-/// The log probabilities of tokens, as chat completions have them: under model and constraint, so that those of all
-/// tokens that could have come add up to one.
+/// Returns the log probabilities of tokens in the format of chat completions: under the model with the constraint, so
+/// that the probabilities of all allowed tokens sum to one.
 pub(crate) fn chat_logprobs(
     tokens: &[GeneratedToken],
     others: usize,
@@ -35,7 +35,7 @@ fn described(id: TokenId, logprob: f32, vocabulary: &Vocabulary) -> Value {
     })
 }
 
-/// The log probabilities of tokens, as completions have them.
+/// Returns the log probabilities of tokens in the format of completions.
 pub(crate) fn completion_logprobs(
     tokens: &[GeneratedToken],
     others: usize,
@@ -57,16 +57,16 @@ pub(crate) fn completion_logprobs(
     })
 }
 
-/// A token's log probability under model and constraint.
+/// Returns a token's log probability under the model with the constraint.
 fn logprob(token: &GeneratedToken) -> f32 {
     match token.log_probs {
         Some(log_probs) => log_probs.allowed.max(LEAST),
-        // While an output comes, a forced token has none yet; the mask allows no other.
+        // While an output is generated, a forced token has none yet; the mask allows no other token.
         None => 0.0,
     }
 }
 
-/// The tokens of an answer step by step: what was taken, what the mask allowed, and what it refused.
+/// Returns the tokens of an answer step by step: the choice, what the mask allowed, and what it refused.
 pub(crate) fn steps(tokens: &[GeneratedToken], vocabulary: &Vocabulary) -> Value {
     let step = |token: &GeneratedToken| {
         let removed = token.log_probs.map(|it| it.removed_mass());
@@ -101,7 +101,7 @@ fn listed(
     tokens.iter().map(one).collect()
 }
 
-/// A token's text, or what a special one is called.
+/// Returns a token's text, or the name of a special token.
 pub(crate) fn text(token: TokenId, vocabulary: &Vocabulary) -> String {
     match vocabulary.token_bytes(token) {
         Some(bytes) if !bytes.is_empty() => String::from_utf8_lossy(bytes).into_owned(),

@@ -19,20 +19,21 @@ pub(crate) struct Tools {
     pub(crate) schema_paths: Vec<String>,
 }
 
-/// The most tools of a request.
+/// Maximum number of tools per request.
 const MOST_TOOLS: usize = 128;
 
 /// Where a request has the fields of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nesting {
-    /// `{"type": "function", "function": {"name", …}}`, as chat completions have it.
+    /// `{"type": "function", "function": {"name", …}}`, as in chat completions.
     Function,
-    /// `{"type": "function", "name", …}`, as responses have it.
+    /// `{"type": "function", "name", …}`, as in responses.
     Flat,
 }
 
 impl Tools {
-    /// Takes `tools`, `tool_choice` and `parallel_tool_calls`; none where there are no tools, or none may be called.
+    /// Reads `tools`, `tool_choice` and `parallel_tool_calls`; returns `None` if there are no tools, or none may be
+    /// called.
     pub(crate) fn read(fields: &mut Fields<'_>, nesting: Nesting) -> Result<Option<Self>> {
         let tools = fields.objects("tools")?.unwrap_or_default();
         let choice_path = fields.path_of("tool_choice");
@@ -97,7 +98,7 @@ impl Tools {
         };
         let name: String = tool.need("name")?;
         let description: Option<String> = tool.take("description")?;
-        // It holds for every tool.
+        // Every tool is strict anyway.
         let _: Option<bool> = tool.take("strict")?;
         let path = tool.path_of("parameters");
         let parameters: Option<Value> = tool.take("parameters")?;
@@ -141,7 +142,7 @@ impl Tools {
         Ok(())
     }
 
-    /// The tools that may be called, each with the path of its schema.
+    /// Returns the tools that may be called, each with the path of its schema.
     pub(crate) fn callable(&self) -> Vec<(&Tool, &str)> {
         let is_chosen = |tool: &Tool| match &self.choice {
             ToolChoice::None => false,
@@ -156,7 +157,7 @@ impl Tools {
     }
 }
 
-/// A choice that is an object: a tool by its name, or a list of allowed ones.
+/// Reads a choice that is an object: a tool by its name, or a list of allowed ones.
 fn chosen(mut choice: Fields<'_>, nesting: Nesting) -> Result<ToolChoice> {
     let kind: String = choice.need("type")?;
     let found = match &*kind {

@@ -1,4 +1,4 @@
-//! Who may use a server, and what is there for everybody.
+//! Who may use a server, and what is public.
 
 use serde_json::json;
 
@@ -60,7 +60,7 @@ fn what_is_not_there_is_an_error_of_the_usual_form() {
 #[test]
 fn tricks_with_paths_and_headers_open_nothing() {
     let server = serve_with(|config| config.api_keys = vec!["secret".to_owned()]);
-    // What a proxy might take for an open path is no other path here.
+    // Paths that a proxy might normalise to a public one are not public here.
     for path in [
         "/v1/models/../models",
         "/health/../v1/models",
@@ -97,7 +97,7 @@ fn tricks_with_paths_and_headers_open_nothing() {
     }
 }
 
-/// Requests whose end two readers may see at different places.
+/// Requests whose end two readers may see at different positions.
 #[test]
 fn requests_that_are_ambiguous_are_refused() {
     let server = serve();
@@ -126,7 +126,7 @@ fn requests_that_are_ambiguous_are_refused() {
         );
         assert_eq!(reply.status, 400, "{headers:?}: {}", reply.body);
     }
-    // The same length twice is one length.
+    // The same length twice is a single length.
     let same = [
         ("content-type", "application/json"),
         ("content-length", length.as_str()),
@@ -187,7 +187,7 @@ fn the_document_names_paths_that_are_there_and_fields_that_are_read() {
                 "{path}"
             );
             let Some(body) = body else { continue };
-            // A field of a wrong type is refused for that, and never as unknown.
+            // A field of the wrong type is refused as such, and never as unknown.
             for name in body["properties"].as_object().unwrap().keys() {
                 let reply = ask(Some(&json!({name.as_str(): [[]]}).to_string()));
                 assert!(

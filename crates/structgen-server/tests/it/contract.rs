@@ -139,7 +139,7 @@ fn a_budget_that_is_too_small_is_refused_with_the_one_that_is_needed() {
             "{error}"
         );
     }
-    // What fits is complete, however short.
+    // Outputs that fit are complete, however short.
     let mut body = body;
     body["max_tokens"] = 50.into();
     let reply = server.post("/v1/chat/completions", &body).expect(200);
@@ -157,7 +157,7 @@ fn bodies_that_are_too_large_or_no_json_are_refused() {
     let server = serve_with(|config| config.limits.body_bytes = 1_000);
     let large = ask(json!({"user": "x".repeat(2_000)}));
     server.post("/v1/chat/completions", &large).expect(413);
-    // The reply comes to a client that writes all before it reads.
+    // A client that writes everything before it reads still gets the reply.
     let larger = ask(json!({"user": "x".repeat(20 << 20)}));
     server.post("/v1/chat/completions", &larger).expect(413);
     server.post_text("/v1/chat/completions", "{").expect(400);

@@ -1,10 +1,10 @@
-//! The endpoints beside chat completions.
+//! The endpoints other than chat completions.
 
 use serde_json::{Value, json};
 
 use crate::support::{serve, serve_with};
 
-/// A person whose name can be one word of the text, whatever the weights prefer.
+/// A person whose name can be a single word of the text, whatever the weights prefer.
 fn schema() -> Value {
     json!({
         "type": "object",

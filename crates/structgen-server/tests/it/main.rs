@@ -1,4 +1,4 @@
-//! The server as its clients see it: real HTTP against the embedded model.
+//! The server as clients see it: real HTTP requests to the embedded model.
 
 mod access;
 mod chat;

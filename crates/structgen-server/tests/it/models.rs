@@ -1,4 +1,4 @@
-//! Several models: loaded when they are asked for, unloaded where memory is short, broken ones by themselves.
+//! Several models: loaded on request, unloaded when memory is short; a broken one does not affect the others.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn ask(server: &Running, model: &str, status: u16) -> Value {
     server.post("/v1/chat/completions", &body).expect(status)
 }
 
-/// Whether no error names a folder of this machine.
+/// Returns whether no error names a folder of this machine.
 fn is_discreet(error: &Value) -> bool {
     !error
         .to_string()
@@ -58,7 +58,7 @@ fn the_model_that_was_used_least_recently_makes_room() {
         ask(&server, name, 200);
         assert_eq!(server.metric("structgen_loaded_models"), loaded, "{name}");
     }
-    // It was m1 that went: m0 is still there, though its folder is not.
+    // The model m1 was unloaded: m0 still works, though its folder is deleted.
     fs::remove_dir_all(folders[0].0.path()).unwrap();
     fs::remove_dir_all(folders[1].0.path()).unwrap();
     ask(&server, "m0", 200);
@@ -89,7 +89,7 @@ fn a_folder_that_vanishes_disturbs_nobody_who_has_its_model() {
     let error = ask(&server, "late", 503);
     assert_eq!(error["error"]["code"], "model_unavailable");
     assert!(is_discreet(&error), "{error}");
-    // Once it is back it is loaded.
+    // Once the folder is back, it is loaded.
     fs::rename(&kept, late.path()).unwrap();
     ask(&server, "late", 200);
 }

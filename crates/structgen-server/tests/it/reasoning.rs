@@ -1,4 +1,4 @@
-//! Reasoning first, then the constraint: for `<think>`, for Harmony's channels, and for what templates open.
+//! Reasoning first, then the constraint: for `<think>`, for Harmony's channels, and for reasoning that templates open.
 
 use serde_json::{Value, json};
 use structgen_server::ModelSpec;
@@ -24,7 +24,7 @@ fn ask(fields: Value) -> Value {
     body
 }
 
-/// A schema whose values are short, so that the budget suffices.
+/// A schema with short values, so that the budget suffices.
 fn format() -> Value {
     let schema = json!({
         "type": "object",
@@ -49,7 +49,7 @@ fn tool(name: &str) -> Value {
     }}})
 }
 
-/// What a message came to, whole or in parts.
+/// A message, whole or assembled from its parts.
 #[derive(Debug, Default, PartialEq)]
 struct Message {
     reasoning: String,
@@ -81,7 +81,7 @@ fn whole(reply: &Value) -> Message {
     }
 }
 
-/// The same from the chunks of a stream, in which reasoning comes before all else.
+/// Assembles the same from the chunks of a stream, in which reasoning comes before all else.
 fn streamed(chunks: &[Value]) -> Message {
     let mut message = Message::default();
     for chunk in chunks {
@@ -112,7 +112,7 @@ fn streamed(chunks: &[Value]) -> Message {
     message
 }
 
-/// The answer, which must be the same whether it is streamed or not.
+/// Returns the answer, which must be the same whether it is streamed or not.
 fn answer(server: &Running, body: &Value) -> (Message, Value) {
     let reply = server.post(PATH, body).expect(200);
     let message = whole(&reply);
@@ -149,7 +149,7 @@ fn a_schema_comes_after_reasoning_that_the_template_opens() {
 fn reasoning_leaves_room_for_the_answer() {
     let (_folder, spec) = thinking_model();
     let server = serve(spec);
-    // The model would go on reasoning; the budget is for both.
+    // The model would continue to reason; the budget covers both.
     for most in [40, 60, 100] {
         let (message, usage) = answer(
             &server,

@@ -1,4 +1,4 @@
-//! `/v1/responses`: whole, as typed events, kept and gone on with.
+//! `/v1/responses`: whole, as typed events, stored and continued.
 
 use serde_json::{Value, json};
 

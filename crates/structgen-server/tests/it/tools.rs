@@ -1,4 +1,4 @@
-//! Tools: on the embedded model as extractions, on chat models in their format.
+//! Tools: as extractions on the embedded model, and in their own format on chat models.
 
 use serde_json::{Value, json};
 
@@ -199,6 +199,6 @@ fn names_of_special_tokens_in_messages_stay_text() {
         let reply = server.post("/v1/chat/completions", &body).expect(200);
         reply["usage"]["prompt_tokens"].as_u64().unwrap()
     };
-    // As a token it would be one; as text it is several.
+    // As a special token it would be one; as text it is several.
     assert!(tokens("<json><json><json>") > tokens("x") + 6);
 }

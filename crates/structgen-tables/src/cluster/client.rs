@@ -1,4 +1,4 @@
-//! A query on a cluster: the plan goes to the scheduler, and the rows of all partitions come back in their order.
+//! Queries on a cluster: sends the plan to the scheduler, and receives the rows of all partitions in order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use super::codec::FunctionCodec;
 
 const PORT: u16 = 50050;
 
-/// How often the client asks whether a query is done.
+/// How often to ask whether a query is done.
 const POLL: Duration = Duration::from_millis(100);
 
 /// How long the scheduler may be unreachable while a query runs.
@@ -43,16 +43,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 type Scheduler = SchedulerGrpcClient<Channel>;
 
-/// A session whose plans a cluster runs.
+/// Creates a session whose plans run on a cluster.
 pub(crate) fn session(config: SessionConfig) -> SessionContext {
     let config = config
         .upgrade_for_ballista()
-        // A partition has its own rows, in their order, whichever process reads it.
+        // A partition always has its own rows, in order, whichever process reads it.
         .set_bool(
             "datafusion.execution.enable_file_stream_work_stealing",
             false,
         )
-        // Rows of a small file are as much work for a model as those of a large one.
+        // The rows of a small file are as expensive for a model as those of a large one.
         .set_usize("datafusion.optimizer.repartition_file_min_size", 1);
     let state = SessionStateBuilder::new_with_default_features()
         .with_config(config)
@@ -60,8 +60,7 @@ pub(crate) fn session(config: SessionConfig) -> SessionContext {
     SessionContext::new_with_state(state.build())
 }
 
-/// Runs a query on the cluster of a scheduler, and passes its rows to `take` in the order in which a query that runs in
-/// this process has them.
+/// Runs a query on the cluster of a scheduler, and passes its rows to `take`, in the order of a local query.
 pub(crate) async fn execute(
     url: &str,
     context: &SessionContext,
@@ -105,7 +104,7 @@ pub(crate) async fn execute(
         interrupted = interrupted => Err(interrupted),
     };
     if done.is_err() {
-        // Nobody reads the rest of it. That it ended by itself is no failure.
+        // The rest is not read. It does not matter if the job has already ended.
         let _ = scheduler.cancel_job(CancelJobParams { job_id: job }).await;
     }
     done
@@ -123,7 +122,7 @@ fn is_query(plan: &LogicalPlan) -> bool {
     )
 }
 
-/// The parts of `http://HOST:PORT`; the scheme, and Ballista's own port, can be left out.
+/// Parses `http://HOST:PORT`; the scheme, and Ballista's default port, may be omitted.
 fn host_and_port(url: &str) -> anyhow::Result<(&str, u16)> {
     let wrong = || format!("{url} is no scheduler's URL, such as http://127.0.0.1:{PORT}");
     let rest = match url.split_once("://") {
@@ -152,7 +151,7 @@ async fn connect(url: &str, grpc: &GrpcClientConfig) -> anyhow::Result<Scheduler
         .max_encoding_message_size(MAX_MESSAGE as usize))
 }
 
-/// Submits a query, and returns the name that the scheduler gave it.
+/// Submits a query, and returns the id that the scheduler assigned.
 async fn submit(scheduler: &mut Scheduler, query: ExecuteQueryParams) -> anyhow::Result<String> {
     let mut request = tonic::Request::new(query);
     insert_version_header(request.metadata_mut());
@@ -166,7 +165,7 @@ async fn submit(scheduler: &mut Scheduler, query: ExecuteQueryParams) -> anyhow:
     }
 }
 
-/// Waits until a query is done, and returns where its partitions are.
+/// Waits until a query is done, and returns the locations of its partitions.
 async fn outcome(scheduler: &mut Scheduler, job: &str) -> anyhow::Result<Vec<PartitionLocation>> {
     let mut answered = Instant::now();
     loop {
@@ -198,10 +197,10 @@ async fn outcome(scheduler: &mut Scheduler, job: &str) -> anyhow::Result<Vec<Par
     }
 }
 
-/// Where each partition is, in their order.
+/// Returns the location of each partition, in order.
 ///
-/// Ballista lists them as tasks ended. When an executor is lost, its tasks run again on others, and the list has
-/// both: only the later one counts, or rows would be there twice.
+/// Ballista lists them in the order in which tasks ended. When an executor is lost, its tasks run again on others, and
+/// the list contains both runs: only the later one counts, or rows would be duplicated.
 fn one_for_each_partition(
     locations: Vec<PartitionLocation>,
     partitions: usize,
@@ -223,7 +222,7 @@ fn one_for_each_partition(
     Ok(latest.into_values().collect())
 }
 
-/// Reads partitions by way of the scheduler.
+/// Reads partitions through the scheduler.
 async fn fetch(
     url: &str,
     grpc: &GrpcClientConfig,

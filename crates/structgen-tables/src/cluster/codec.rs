@@ -1,4 +1,4 @@
-//! How plans that call the functions travel between processes.
+//! Serialises plans with calls of the functions, to send them between processes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,15 +11,15 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use structgen_datafusion::{Definition, Functions};
 
-/// The functions of other plans that are kept, so that the tasks of a query compile its schemas once.
+/// Number of cached functions of other plans, so that the tasks of a query compile its schemas once.
 const KEPT: usize = 16;
 
-/// Writes each call of a function with its [`Definition`], which has the schemas and the model's hash, and reads it as
-/// a function on the model of this process.
+/// Writes each call of a function with its [`Definition`], which contains the schemas and the model's hash, and reads
+/// it as a function on the model of this process.
 #[derive(Debug)]
 pub(super) struct FunctionCodec {
     functions: Functions,
-    /// What was read lately, the latest first.
+    /// The functions read recently, the latest first.
     read: Mutex<VecDeque<(Definition, Functions)>>,
     plans: BallistaPhysicalExtensionCodec,
 }
@@ -81,7 +81,7 @@ impl PhysicalExtensionCodec for FunctionCodec {
     }
 
     fn try_encode_udf(&self, function: &ScalarUDF, to: &mut Vec<u8>) -> Result<()> {
-        // Those of DataFusion are found by their names.
+        // DataFusion's own functions are found by name.
         match Functions::of(function) {
             Some(functions) => serde_json::to_writer(to, &functions.definition()).map_err(external),
             None => Ok(()),

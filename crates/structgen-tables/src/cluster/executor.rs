@@ -1,4 +1,4 @@
-//! `cluster executor`: runs tasks on a model of its own.
+//! `cluster executor`: runs tasks on its own model.
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -20,32 +20,33 @@ use crate::terminal::say;
 /// Options of `structgen cluster executor`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The scheduler
+    /// Address of the scheduler
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50050", value_parser = parse_address)]
     scheduler: (String, u16),
-    /// The address to listen on. Ballista has neither keys nor TLS: whoever reaches it can read results and run tasks
+    /// Address to listen on. Ballista supports neither keys nor TLS: anyone who can reach it can read results and run
+    /// tasks
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     host: IpAddr,
-    /// The port that rows are read from
+    /// Port for reading rows
     #[arg(long, value_name = "PORT", default_value_t = 50051)]
     port: u16,
-    /// The port that the scheduler sends tasks to
+    /// Port for tasks from the scheduler
     #[arg(long, value_name = "PORT", default_value_t = 50052)]
     task_port: u16,
-    /// The name or address by which the scheduler and other executors reach this machine; without it, the address that
-    /// the scheduler sees
+    /// Name or address by which the scheduler and other executors reach this machine [default: the address that the
+    /// scheduler sees]
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
-    /// Where the folder of this executor's results is made; the system's folder for temporary files without it
+    /// Folder in which to create the folder of this executor's results [default: the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
-    /// How many partitions are worked on at a time. All rows go to the same workers; as many as these without it
+    /// Number of partitions to process in parallel; all rows go to the same workers [default: the number of workers]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
-    /// Seconds between signs of life. After five that the scheduler does not answer, the executor ends
+    /// Seconds between heartbeats. The executor ends after five unanswered ones
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     heartbeat: u64,
-    /// How many seconds to wait for the scheduler at the start
+    /// Seconds to wait for the scheduler at the start
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait_for_scheduler: u16,
     #[command(flatten)]
@@ -64,9 +65,9 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let hash = model_hash(&args.model)?;
     let options = FunctionOptions::new().with_model_id(&hash);
     let functions = Functions::new(args.model.loader(), options);
-    // An executor whose model cannot be loaded takes no tasks.
+    // An executor whose model cannot be loaded must not accept tasks.
     functions.load_model()?;
-    // It is removed when the executor ends, but not when it is killed.
+    // It is removed when the executor ends, but not if it is killed.
     let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     let work_dir = tempfile::Builder::new()
         .prefix("structgen-executor-")
@@ -74,7 +75,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         .with_context(|| format!("nothing can be written in {}", work_dir.display()))?;
     let workers = args.model.workers();
     let mut registry = BallistaFunctionRegistry::default();
-    // By default there are none for lists.
+    // The default registry lacks functions for lists.
     for function in ballista_scalar_functions() {
         let name = function.name().to_owned();
         registry.scalar_functions.insert(name, function);

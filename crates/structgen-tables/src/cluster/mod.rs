@@ -1,8 +1,8 @@
-//! `cluster`, and queries that a cluster runs: Ballista's scheduler and executors, with the functions.
+//! `cluster`, and queries on a cluster: Ballista's scheduler and executors, with the functions.
 //!
-//! A query is planned by the client, as one that runs locally is. The scheduler cuts the plan into tasks, of which each
-//! reads some partitions of the tables, and executors run them. Calls of functions carry all that
-//! their values depend on, so that an executor needs a model and nothing else.
+//! The client plans a query like one that runs locally. The scheduler splits the plan into tasks, each of which reads
+//! some partitions of the tables, and executors run them. Calls of functions contain everything that their values
+//! depend on, so that an executor needs only a model.
 
 mod client;
 mod codec;
@@ -21,19 +21,19 @@ use crate::terminal::say;
 pub(crate) use client::{execute, session};
 pub(crate) use model_hash::model_hash;
 
-/// The most bytes of a message: a plan has the names of all files.
+/// Maximum size of a message in bytes: a plan contains the names of all files.
 const MAX_MESSAGE: u32 = 256 << 20;
 
-/// How long results are kept for the client to read them.
+/// How long results are kept for the client.
 const KEPT_SECONDS: u64 = 3600;
 
-/// The stack of the threads that plans are read on, which nest.
+/// Stack size of the threads that parse plans, which are nested.
 const STACK_BYTES: usize = 32 << 20;
 
 /// Options of `structgen cluster`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// What is logged to standard error
+    /// Level of messages to log to standard error
     #[arg(long, value_name = "LEVEL", default_value = "warn", global = true)]
     log: LevelFilter,
     #[command(subcommand)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Process {
-    /// Take queries, and give their tasks to executors
+    /// Accept queries, and assign their tasks to executors
     Scheduler(scheduler::Args),
     /// Run tasks on a model of its own
     Executor(Box<executor::Args>),
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(0)
 }
 
-/// The name by which other machines reach a process that listens on an address.
+/// Returns the name by which other machines reach a process that listens on an address.
 fn advertised(host: IpAddr, advertise: Option<&str>) -> anyhow::Result<String> {
     match advertise {
         Some(name) => Ok(name.to_owned()),
@@ -82,7 +82,7 @@ fn warn_if_open(host: IpAddr) {
     }
 }
 
-/// Waits for the signal to end.
+/// Waits for a termination signal.
 async fn until_stopped() -> anyhow::Result<()> {
     #[cfg(unix)]
     {

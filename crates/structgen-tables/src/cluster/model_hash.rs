@@ -1,4 +1,4 @@
-//! What identifies a model on any machine: a hash of its files.
+//! Identifies a model on any machine, by a hash of its files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::hashing::Hashing;
 use crate::model::ModelArgs;
 
-/// The hash of the model's files, of their names, and of the variant. It finds mistakes; it is no signature.
+/// Returns a hash of the model's files, their names, and the variant. It detects mistakes; it is not a signature.
 pub(crate) fn model_hash(model: &ModelArgs) -> anyhow::Result<String> {
     let mut files = match &model.model {
         Some(folder) => hash_folder(folder)
@@ -42,7 +42,7 @@ fn hash_embedded() -> io::Result<Vec<String>> {
     files.into_iter().collect()
 }
 
-/// All files in a folder and those below it, but hidden ones.
+/// Hashes all files in a folder and its subfolders, except hidden ones.
 fn hash_folder(folder: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -54,7 +54,7 @@ fn hash_folder(folder: &Path) -> io::Result<Vec<String>> {
                 continue;
             }
             let path = below.join(name);
-            // Files may be links to where they are kept.
+            // Files may be symbolic links into a cache.
             match fs::metadata(entry.path())?.is_dir() {
                 true => folders.push(path),
                 false => files.push(hash_file(&path, File::open(entry.path())?)?),
@@ -64,7 +64,7 @@ fn hash_folder(folder: &Path) -> io::Result<Vec<String>> {
     Ok(files)
 }
 
-/// A line with a file's name, size and hash.
+/// Returns a line with a file's name, size and hash.
 fn hash_file(name: &Path, content: impl Read) -> io::Result<String> {
     let mut content = Hashing::new(content);
     io::copy(&mut content, &mut io::sink())?;

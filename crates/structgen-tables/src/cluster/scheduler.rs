@@ -1,4 +1,4 @@
-//! `cluster scheduler`: takes queries, and gives their tasks to executors.
+//! `cluster scheduler`: accepts queries, and assigns their tasks to executors.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,20 +19,20 @@ use crate::terminal::say;
 /// Options of `structgen cluster scheduler`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The address to listen on. Ballista has neither keys nor TLS: whoever reaches it can run queries on all files
-    /// that executors can read
+    /// Address to listen on. Ballista supports neither keys nor TLS: anyone who can reach it can run queries on all
+    /// files that executors can read
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     host: IpAddr,
-    /// The port to listen on
+    /// Port to listen on
     #[arg(long, value_name = "PORT", default_value_t = 50050)]
     port: u16,
-    /// The name or address by which executors reach this machine; --host without it
+    /// Name or address by which executors reach this machine [default: --host]
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
-    /// After how many seconds without a sign of life an executor is lost, and its tasks are given to others
+    /// Seconds without a heartbeat after which an executor counts as lost, and its tasks are reassigned
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     executor_timeout: u64,
-    /// How many seconds a running query waits for an executor when there is none left
+    /// Seconds for which a running query waits for an executor when none is left
     #[arg(long, value_name = "SECONDS", default_value_t = 180)]
     wait_for_executors: u64,
 }
@@ -41,7 +41,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let address = SocketAddr::new(args.host, args.port);
     let advertised = advertised(args.host, args.advertise.as_deref())?;
     warn_if_open(args.host);
-    // Plans are only taken apart here.
+    // The scheduler only splits plans, so it needs no model.
     let functions = Functions::planned(FunctionOptions::new());
     let config = SchedulerConfig {
         bind_host: args.host.to_string(),
@@ -52,7 +52,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         no_executors_grace_period_seconds: args.wait_for_executors,
         finished_job_data_clean_up_interval_seconds: KEPT_SECONDS,
         finished_job_state_clean_up_interval_seconds: KEPT_SECONDS,
-        // Rows come to the client by way of the scheduler, so that it needs to reach nothing else.
+        // Rows reach the client through the scheduler, so that it needs no other connection.
         enable_embedded_flight_proxy: true,
         grpc_server_max_decoding_message_size: MAX_MESSAGE,
         grpc_server_max_encoding_message_size: MAX_MESSAGE,
@@ -76,14 +76,14 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// A listener whose connections send small messages at once: a task is several of them.
+/// Creates a listener whose connections send small messages at once, since a task takes several of them.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
     socket.set_nodelay(true)?;
-    // A scheduler that is started again has the port of the one before.
+    // A restarted scheduler can reuse the port of the previous one.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(1024)

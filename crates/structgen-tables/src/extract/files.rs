@@ -1,4 +1,4 @@
-//! Files of rows: their formats, and how one comes to be all at once.
+//! Files of rows: formats, and atomic writing.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-/// A format of rows.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FileFormat {
@@ -25,7 +25,7 @@ pub(crate) enum FileFormat {
 }
 
 impl FileFormat {
-    /// The format that a file's name tells.
+    /// Returns the format by the file's extension.
     pub(crate) fn of(path: &Path) -> anyhow::Result<Self> {
         match path.extension().and_then(|it| it.to_str()) {
             Some("parquet") => Ok(Self::Parquet),
@@ -44,7 +44,7 @@ impl FileFormat {
     }
 }
 
-/// Writes batches of rows as a file.
+/// Writes batches of rows to a file.
 pub(crate) enum RowWriter<W: Write + Send> {
     Parquet(Box<ArrowWriter<W>>),
     Csv(Box<csv::Writer<W>>),
@@ -74,7 +74,7 @@ impl<W: Write + Send> RowWriter<W> {
                     );
                 }
                 let mut writer = csv::WriterBuilder::new().with_header(true).build(to);
-                // The header is there even where no row is.
+                // Write the header even if there are no rows.
                 writer.write(&RecordBatch::new_empty(SchemaRef::clone(schema)))?;
                 Self::Csv(Box::new(writer))
             }
@@ -93,7 +93,7 @@ impl<W: Write + Send> RowWriter<W> {
         Ok(())
     }
 
-    /// Ends the file, and returns where it was written.
+    /// Completes the file, and returns its destination.
     pub(crate) fn finish(self) -> anyhow::Result<W> {
         Ok(match self {
             Self::Parquet(writer) => writer.into_inner()?,
@@ -106,7 +106,7 @@ impl<W: Write + Send> RowWriter<W> {
     }
 }
 
-/// A file in the folder of `path`, which takes its place when it is complete, and is removed where it is not.
+/// Creates a temporary file in the folder of `path`, which replaces that once it is complete, and is otherwise removed.
 pub(crate) fn temporary_beside(path: &Path) -> anyhow::Result<NamedTempFile> {
     temporary_in(&folder_of(path))
 }
@@ -118,21 +118,21 @@ pub(crate) fn temporary_in(folder: &Path) -> anyhow::Result<NamedTempFile> {
         .with_context(|| format!("nothing can be written in {}", folder.display()))
 }
 
-/// A path whose name goes on with `suffix`.
+/// Appends `suffix` to a path.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// Puts a file whose content is on disk in its place, and that on disk too.
+/// Syncs a file to disk, moves it to its path, and syncs the folder.
 pub(crate) fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     sync_folder(&folder_of(path))
 }
 
-/// Writes a small file as a whole.
+/// Writes a small file atomically.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let mut file = temporary_beside(path)?;
     let written = file.write_all(content).and_then(|()| persist(file, path));
@@ -153,7 +153,7 @@ fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a column can be a text to extract from.
+/// Returns whether a column can be extracted from as text.
 pub(crate) fn is_text(of: &DataType) -> bool {
     match of {
         DataType::Dictionary(_, values) => is_text(values),

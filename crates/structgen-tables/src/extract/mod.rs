@@ -1,4 +1,4 @@
-//! `extract`: a value from each row of a table, as a table.
+//! `extract`: extracts a value from each row of a table, into a table.
 
 pub(crate) mod files;
 mod input;
@@ -23,7 +23,7 @@ use input::{Input, Selection};
 use part::Extraction;
 use plan::{PartFolder, Plan};
 
-/// How many rows a dry run tries.
+/// Number of rows that a dry run tries.
 const TRIED_ROWS: u64 = 64;
 
 /// Options of `structgen extract --input`.
@@ -36,37 +36,37 @@ const TRIED_ROWS: u64 = 64;
     Exit codes: 0 done, 1 done, but some rows have no value, 2 not done."
 )]
 pub(crate) struct Args {
-    /// The tables: files that end in .parquet, .csv or .jsonl
+    /// Input tables: files that end in .parquet, .csv or .jsonl
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     input: Vec<PathBuf>,
-    /// The column that has the texts
+    /// Column that contains the texts
     #[arg(long, value_name = "NAME")]
     column: String,
-    /// The JSON Schema: a file, or the schema itself
+    /// JSON Schema: a file, or the schema itself
     #[arg(long, value_name = "FILE")]
     schema: String,
-    /// The file of the rows: it ends in .parquet, .csv or .jsonl
+    /// Output file, which must end in .parquet, .csv or .jsonl
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    /// The columns to keep, with commas between them; all without this
+    /// Columns to keep, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     keep: Option<Vec<String>>,
-    /// Columns beside the values, with commas between them: error, confidence, spans
+    /// Columns to add to the values, separated by commas: error, confidence, spans
     #[arg(long, value_name = "NAMES", default_value = "")]
     columns: String,
-    /// Take the first N rows only
+    /// Process the first N rows only
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Take N rows only, evenly spread
+    /// Process N rows only, evenly spread
     #[arg(long, value_name = "N")]
     sample: Option<u64>,
     /// Try a few rows, report how long all of them would take, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// The most rows of a part: what a run that is killed has to do again
+    /// Maximum number of rows per part; a killed run has to repeat at most its current parts
     #[arg(long, value_name = "N", default_value = "1000")]
     part_rows: NonZeroU64,
-    /// Begin anew, whatever an earlier run left, and replace the output
+    /// Start over, ignoring what an earlier run left, and replace the output
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 impl Args {
-    /// What the values depend on, each with a name for messages.
+    /// Returns what the values depend on, each with a name for messages.
     fn identity(&self, functions: &Functions) -> anyhow::Result<Vec<(String, String)>> {
         let schema = functions.schema(&self.schema)?.text().to_owned();
         let named = |name: &str, value: String| (name.to_owned(), value);
@@ -166,9 +166,9 @@ impl Args {
     }
 }
 
-/// Extracts from a few rows, and reports what all of them would take.
+/// Extracts from a few rows, and reports how long all of them would take.
 fn try_rows(extraction: &Extraction<'_>, rows: u64) -> Outcome {
-    // What is done once for all rows is not what a row takes.
+    // Costs that occur once must not count per row.
     extraction.load()?;
     let start = Instant::now();
     let (mut tried, mut bad) = (0_u64, 0_u64);

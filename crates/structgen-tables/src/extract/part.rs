@@ -1,4 +1,4 @@
-//! The rows of a partition: read, extracted from, and written.
+//! The rows of a partition: reads them, extracts values, and writes them.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use super::files::{self, RowWriter};
 use super::input::{Chunk, Selection};
 use super::plan::{PartFolder, Plan};
 
-/// What makes rows of the output from rows of the input.
+/// Computes the output's rows from the input's.
 pub(super) struct Extraction<'p> {
     plan: &'p Plan,
     selection: Selection,
     extractor: ColumnExtractor,
-    /// Of the output.
+    /// The schema of the output.
     schema: SchemaRef,
 }
 
-/// The number of a row of the input, over all files, and why it has no value.
+/// The number of an input row, counted over all files, and why it has no value.
 pub(super) type RowError = (u64, String);
 
 impl<'p> Extraction<'p> {
@@ -77,7 +77,7 @@ impl<'p> Extraction<'p> {
         Ok(())
     }
 
-    /// Makes the rows of a partition, some at a time.
+    /// Computes the rows of a partition, in batches.
     pub(super) fn each_batch(
         &self,
         partition: usize,
@@ -110,7 +110,7 @@ impl<'p> Extraction<'p> {
         Ok(())
     }
 
-    /// The rows of a chunk that are in the sample, and the numbers of these rows.
+    /// Returns the rows of a chunk that are in the sample, and their numbers.
     fn sampled(&self, chunk: Chunk, first: u64) -> anyhow::Result<(Chunk, Vec<u64>)> {
         let numbers = (0..chunk.texts.len() as u64).map(|row| first + row);
         let Some(sample) = self.plan.sample else {
@@ -130,7 +130,8 @@ impl<'p> Extraction<'p> {
         Ok((chunk, numbers))
     }
 
-    /// Writes the rows of a partition. Its file takes its place at the end, when all that belongs to it is on disk.
+    /// Writes the rows of a partition. The file appears under its name at the end, when everything that belongs to it
+    /// is on disk.
     pub(super) fn write_part(
         &self,
         partition: usize,
@@ -163,7 +164,7 @@ impl<'p> Extraction<'p> {
     }
 }
 
-/// The columns of a value: the properties of an object, or one of the name `value`.
+/// Returns the columns of a value: the properties of an object, or a single one named `value`.
 fn value_fields(of: &DataType) -> Vec<Arc<Field>> {
     match of {
         DataType::Struct(fields) => fields.iter().cloned().collect(),
@@ -171,10 +172,10 @@ fn value_fields(of: &DataType) -> Vec<Arc<Field>> {
     }
 }
 
-/// The columns of a value; of a row without one, all of them are NULL.
+/// Returns the columns of a value; for a row without one, all of them are NULL.
 fn value_columns(values: &ArrayRef) -> Vec<ArrayRef> {
     match values.data_type() {
-        // Within a struct that is NULL, all fields are.
+        // All fields of a NULL struct are NULL.
         DataType::Struct(_) => values.as_struct().columns().to_vec(),
         _ => vec![ArrayRef::clone(values)],
     }

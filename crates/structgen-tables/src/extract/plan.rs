@@ -1,4 +1,4 @@
-//! What a run has to do, cut into partitions, and kept in a file so that a later run can go on with it.
+//! The plan of a run, split into partitions and stored in a file so that a later run can resume it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,34 +11,33 @@ use super::files::{self, FileFormat};
 use super::input::{Input, Piece};
 use super::sample::Sample;
 
-/// The version of what is written. A plan of another version is not continued.
+/// The version of the written files. A plan of another version is not resumed.
 const VERSION: u32 = 1;
-/// The name of its file.
+/// The name of the plan's file.
 const PLAN: &str = "plan.json";
 
-/// The plan of a run. It is written once, before the first row; which partitions are done is told by the files that are
-/// there.
+/// The plan of a run. It is written once, before the first row; the files that exist show which partitions are done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     version: u32,
-    /// The files, with what their rows depend on.
+    /// The files, with everything that their rows depend on.
     pub(crate) inputs: Vec<Input>,
-    /// Model, options, schema and columns, in words: what a row's value depends on beside its text.
+    /// Model, options, schema and columns, in words: everything that a row's value depends on besides its text.
     identity: Vec<(String, String)>,
     pub(crate) format: FileFormat,
     pub(crate) sample: Option<Sample>,
     pub(crate) partitions: Vec<Partition>,
 }
 
-/// Some rows that follow one another in a file.
+/// Consecutive rows of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Partition {
     pub(crate) input: usize,
-    /// The number of its first row, over all files.
+    /// The number of its first row, counted over all files.
     pub(crate) first_row: u64,
-    /// Where it is in its file, and how many rows it has there.
+    /// Its position and number of rows in the file.
     pub(crate) piece: Piece,
-    /// How many rows of the output it makes.
+    /// Its number of rows in the output.
     pub(crate) rows: u64,
 }
 
@@ -86,12 +85,12 @@ impl Plan {
         }
     }
 
-    /// The rows of the output.
+    /// Returns the number of rows in the output.
     pub(crate) fn rows(&self) -> u64 {
         self.partitions.iter().map(|it| it.rows).sum()
     }
 
-    /// What another plan does that this one does not, in words; none where both write the same.
+    /// Describes how another plan differs from this one, or returns `None` if both write the same.
     fn difference(&self, other: &Self) -> Option<String> {
         if self == other {
             return None;
@@ -109,17 +108,17 @@ impl Plan {
     }
 }
 
-/// The folder in which the partitions of an output are until all of them are done.
+/// The folder that contains the partitions of an output until all of them are done.
 #[derive(Debug)]
 pub(crate) struct PartFolder {
     path: PathBuf,
     format: FileFormat,
-    /// Locked as long as a run goes on.
+    /// Locked for as long as a run is active.
     _lock: fs::File,
 }
 
 impl PartFolder {
-    /// The folder of this name, made where it is missing, with this plan or an equal one in it.
+    /// Opens the folder for an output, creating it if necessary, and checks that its plan is equal to this one.
     pub(crate) fn open(output: &Path, plan: &Plan) -> anyhow::Result<Self> {
         let path = Self::path_for(output);
         let lock = Self::lock(&path)?;
@@ -146,7 +145,7 @@ impl PartFolder {
         Ok(folder)
     }
 
-    /// Whether there is a run to go on with.
+    /// Returns whether there is a run to resume.
     pub(crate) fn has_plan(output: &Path) -> bool {
         Self::path_for(output).join(PLAN).exists()
     }
@@ -159,7 +158,7 @@ impl PartFolder {
     pub(crate) fn remove(output: &Path) -> anyhow::Result<()> {
         let path = Self::path_for(output);
         if path.exists() {
-            // Nobody else may be writing it.
+            // Another process may be writing it.
             let _lock = Self::lock(&path)?;
             fs::remove_dir_all(&path)
                 .with_context(|| format!("{} cannot be removed", path.display()))?;
@@ -175,18 +174,18 @@ impl PartFolder {
             Err(fs::TryLockError::WouldBlock) => {
                 bail!("another run is writing {}", path.display())
             }
-            // Some file systems have no locks.
+            // Some file systems do not support locks.
             Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(lock),
         }
     }
 
-    /// The file of a partition's rows. It is there when all of them are done.
+    /// Returns the file of a partition's rows, which exists once all of them are done.
     pub(crate) fn part(&self, partition: usize) -> PathBuf {
         let extension = self.format.extension();
         self.path.join(format!("part-{partition:08}.{extension}"))
     }
 
-    /// The file of a partition's errors, which is there where it has any.
+    /// Returns the file of a partition's errors, which exists if there are any.
     pub(crate) fn errors(&self, partition: usize) -> PathBuf {
         self.path.join(format!("part-{partition:08}.errors.jsonl"))
     }
@@ -195,13 +194,13 @@ impl PartFolder {
         self.part(partition).exists()
     }
 
-    /// A file that is removed with the folder, unless it takes a place elsewhere.
+    /// Creates a file that is removed with the folder, unless it is moved elsewhere.
     pub(crate) fn temporary(&self) -> anyhow::Result<NamedTempFile> {
         files::temporary_in(&self.path)
     }
 
-    /// Removes the folder with all that is in it; the plan first, so that what a killed process leaves of it is nothing
-    /// to go on with.
+    /// Removes the folder with its contents, the plan first, so that a folder left by a killed process is never
+    /// resumed.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         fs::remove_file(self.path.join(PLAN))
             .and_then(|()| fs::remove_dir_all(&self.path))

@@ -1,4 +1,4 @@
-//! How far a run is: a bar on a terminal, else a line now and then.
+//! Shows the progress of a run: a bar on a terminal, else a line from time to time.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::terminal::say;
 
-/// How often a line is printed where there is no terminal.
+/// Interval between lines without a terminal.
 const EVERY: Duration = Duration::from_secs(30);
 
 pub(super) struct Progress {
@@ -26,7 +26,7 @@ struct State {
 }
 
 impl Progress {
-    /// Of `all` rows, `before` are done from an earlier run.
+    /// Creates it for `all` rows, of which an earlier run did `before`.
     pub(super) fn new(before: u64, all: u64) -> Self {
         let bar = match stderr().is_terminal() {
             true => ProgressBar::new(all).with_position(before),
@@ -77,7 +77,7 @@ impl Progress {
     }
 }
 
-/// A duration for people.
+/// Formats a duration for people.
 pub(super) fn in_words(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {

@@ -1,4 +1,4 @@
-//! A run: the partitions that are missing, and then all of them as one file.
+//! A run: computes the missing partitions, and then joins all of them into one file.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -15,11 +15,11 @@ use super::part::Extraction;
 use super::plan::PartFolder;
 use super::progress::Progress;
 
-/// The partitions that are written at the same time: while one reads, writes, or waits for its last rows, the rows of
-/// the other keep the workers busy.
+/// Number of partitions written at the same time: while one reads, writes, or waits for its last rows, the rows of the
+/// other keep the workers busy.
 const LANES: usize = 2;
 
-/// Writes the partitions that are missing; returns how many rows these had.
+/// Writes the missing partitions; returns how many rows these have.
 pub(super) fn run(extraction: &Extraction<'_>, folder: &PartFolder) -> anyhow::Result<u64> {
     let partitions = &extraction.plan().partitions;
     let missing: Vec<usize> = (0..partitions.len())
@@ -63,8 +63,7 @@ pub(super) fn run(extraction: &Extraction<'_>, folder: &PartFolder) -> anyhow::R
     Ok(rows)
 }
 
-/// Puts all partitions into one file, in their order, and their errors into another; returns how many rows have an
-/// error.
+/// Joins all partitions into one file, in order, and their errors into another; returns how many rows have an error.
 pub(super) fn assemble(
     extraction: &Extraction<'_>,
     folder: &PartFolder,
@@ -93,7 +92,7 @@ fn join_parquet(extraction: &Extraction<'_>, folder: &PartFolder, to: File) -> a
         for batch in ParquetRecordBatchReaderBuilder::try_new(file)?.build()? {
             let batch = batch?;
             rows += batch.num_rows() as u64;
-            // What a file says of its columns besides their types is not part of a batch.
+            // A file's metadata about its columns is not part of a batch.
             let schema = extraction.schema().clone();
             writer.write(&RecordBatch::try_new(schema, batch.columns().to_vec())?)?;
         }
@@ -109,7 +108,7 @@ fn join_parquet(extraction: &Extraction<'_>, folder: &PartFolder, to: File) -> a
     Ok(())
 }
 
-/// Text files one after another; of CSV, with the header of the first.
+/// Concatenates text files; for CSV, with the header of the first one.
 fn join_lines(extraction: &Extraction<'_>, folder: &PartFolder, to: File) -> anyhow::Result<()> {
     let mut to = io::BufWriter::new(to);
     let header = match extraction.plan().format {
@@ -149,7 +148,7 @@ fn assemble_errors(
         files::persist(file, errors)
             .with_context(|| format!("{} cannot be written", errors.display()))?;
     } else if errors.exists() {
-        // That of an earlier run would say something about this one.
+        // The error file of an earlier run would be misleading.
         fs::remove_file(errors)?;
     }
     Ok(bad)

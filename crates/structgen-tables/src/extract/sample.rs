@@ -1,8 +1,8 @@
-//! Some rows of many, evenly spread.
+//! An evenly spread sample of rows.
 
 use serde::{Deserialize, Serialize};
 
-/// Which rows of `total` are in a sample of `wanted`: the same ones however the rows are cut into partitions.
+/// Selects which of `total` rows are in a sample of `wanted`, independent of how the rows are partitioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     wanted: u64,
@@ -15,7 +15,7 @@ impl Sample {
         Self { wanted, total }
     }
 
-    /// How many rows before this one are in the sample.
+    /// Returns how many rows before this one are in the sample.
     pub(crate) fn before(self, row: u64) -> u64 {
         let share = u128::from(row) * u128::from(self.wanted) / u128::from(self.total.max(1));
         u64::try_from(share).unwrap_or(self.wanted)

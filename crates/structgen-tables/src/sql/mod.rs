@@ -17,8 +17,8 @@ use crate::terminal::say;
 use crate::{Outcome, cluster};
 use output::{Format, Output};
 
-/// The partitions of tables on a cluster: enough that the last ones end at about the same time, and that little work is
-/// lost with an executor.
+/// Number of partitions of tables on a cluster: enough that the last ones end at about the same time, and that little
+/// work is lost with an executor.
 const CLUSTER_PARTITIONS: usize = 64;
 
 /// Options of `structgen sql`.
@@ -29,33 +29,31 @@ const CLUSTER_PARTITIONS: usize = 64;
     Exit codes: 0 done, 1 done, but some rows have no value, 2 not done."
 )]
 pub(crate) struct Args {
-    /// The query: one statement of DataFusion's SQL
+    /// SQL query: one statement in DataFusion's dialect
     #[arg(value_name = "SQL")]
     query: String,
-    /// Let the functions call the schema of a file by a name
+    /// Let functions refer to the schema in a file by a name
     #[arg(long, value_name = "NAME=FILE", value_parser = parse_named)]
     schema: Vec<(String, PathBuf)>,
-    /// Write the rows to a file, whose name ends in .parquet, .csv or .jsonl. It is there when it is complete, and not
-    /// before
+    /// Write the rows to a file, which must end in .parquet, .csv or .jsonl. The file appears once it is complete
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How rows are printed without --output; a table where standard output is a terminal, else jsonl
+    /// Output format without --output [default: table on a terminal, else jsonl]
     #[arg(long, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<Format>,
-    /// How many partitions of the tables are read at the same time; 1 without it, and 64 on a cluster. All rows of a
-    /// process go to the same workers, so that here more than one is for queries which do more than call the model;
-    /// their rows come in any order unless the query sorts them
+    /// Number of partitions of the tables to read in parallel [default: 1; 64 on a cluster]. All rows of a process go
+    /// to the same workers, so a higher number only helps queries that do more than call the model; their rows come in
+    /// any order unless the query sorts them
     #[arg(long, value_name = "N")]
     partitions: Option<NonZeroUsize>,
-    /// The most rows that a function is called with at a time
+    /// Maximum number of rows per call of a function
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
     batch_rows: u32,
-    /// Run the query on the cluster of the scheduler at a URL, such as http://127.0.0.1:50050. Tables are read by its
-    /// executors, at the same paths as here
+    /// Run the query on the cluster of the scheduler at this URL, such as http://127.0.0.1:50050. Its executors read
+    /// tables at the same paths as here
     #[arg(long, value_name = "URL", conflicts_with_all = ["workers", "rows_per_run", "device", "runtime"])]
     cluster: Option<String>,
-    /// The hash of the model that the executors have to have, which each prints when it starts; without it, that of
-    /// the model here
+    /// Hash of the model that executors must have, which each prints when it starts [default: that of the model here]
     #[arg(
         long,
         value_name = "HASH",
@@ -133,8 +131,8 @@ impl Args {
         let config = Functions::session_config()
             .with_target_partitions(self.partitions())
             .with_batch_size(self.batch_rows as usize)
-            // Views are larger than their rows between the processes of a cluster, and columns have the same type there
-            // and here.
+            // Views take more space than their rows when sent between processes; and columns should have the same type
+            // on a cluster as here.
             .set_bool(
                 "datafusion.execution.parquet.schema_force_view_types",
                 false,

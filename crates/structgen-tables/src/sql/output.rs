@@ -1,4 +1,4 @@
-//! Where the rows of a query go: standard output, or a file that is there when it is complete.
+//! Where the rows of a query go: standard output, or a file that appears once it is complete.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use tempfile::NamedTempFile;
 
 use crate::extract::files::{self, FileFormat, RowWriter};
 
-/// How rows are printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// A table with borders, which is in memory as a whole before it is printed
+    /// A table with borders; all rows are collected in memory first
     Table,
-    /// A JSON object on each line
+    /// One JSON object per line
     Jsonl,
-    /// Comma-separated values, with the names of the columns
+    /// Comma-separated values, with a header
     Csv,
 }
 
 pub(crate) enum Output {
-    /// All rows, to be drawn together.
+    /// All rows, to be laid out together.
     Table(Vec<RecordBatch>, Option<SchemaRef>),
     Printed(FileFormat, Option<RowWriter<io::Stdout>>),
     File {
@@ -40,7 +40,7 @@ impl Output {
             return Ok(Self::File {
                 path: path.to_owned(),
                 format: FileFormat::of(path)?,
-                // A folder that cannot be written is reported before a row is computed.
+                // Report a folder that cannot be written before computing any row.
                 file: files::temporary_beside(path)?,
                 writer: None,
             });

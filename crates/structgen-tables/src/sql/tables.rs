@@ -1,4 +1,4 @@
-//! The files that a query names in single quotes, as tables.
+//! Registers the files that a query names in single quotes as tables.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use datafusion::execution::context::SessionContext;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{ObjectName, VisitMut, VisitorMut};
 
-/// Registers each file or pattern in single quotes as a table of that name.
+/// Registers each file or pattern in single quotes as a table with that name.
 pub(super) async fn register(
     context: &SessionContext,
     statement: &mut Statement,
@@ -30,7 +30,7 @@ pub(super) async fn register(
 
 fn paths(statement: &mut Statement) -> Vec<String> {
     let mut relations = QuotedRelations::default();
-    // It never breaks.
+    // The visitor never breaks.
     let _ = match statement {
         Statement::Statement(statement) => statement.visit(&mut relations),
         Statement::CopyTo(copy) => match &mut copy.source {
@@ -68,7 +68,7 @@ impl VisitorMut for QuotedRelations {
 async fn table(context: &SessionContext, path: &str) -> anyhow::Result<ListingTable> {
     let (format, extension): (Arc<dyn FileFormat>, &str) = match path.rsplit_once('.') {
         Some((_, "parquet")) => (Arc::new(ParquetFormat::default()), ".parquet"),
-        // A value may have line breaks, so that a file is not cut between two lines.
+        // Values may contain line breaks, so a file must not be split at lines.
         Some((_, "csv")) => (
             Arc::new(CsvFormat::default().with_newlines_in_values(true)),
             ".csv",

@@ -1,4 +1,4 @@
-//! A scheduler and executors as processes: the same bytes as here, whatever is killed.
+//! A scheduler and executors as processes: the same bytes as locally, whatever is killed.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -19,7 +19,7 @@ struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // SIGKILL where there is such a thing.
+        // SIGKILL on Unix.
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
@@ -32,7 +32,7 @@ struct Executor {
 
 struct Cluster<'t> {
     tables: &'t Tables,
-    /// Where the processes are: not where the client has its files.
+    /// The working folder of the processes, which is not the client's.
     elsewhere: TempDir,
     port: u16,
     scheduler: Option<Process>,
@@ -224,7 +224,7 @@ fn what_a_cluster_cannot_do_is_named() {
             &["--model-hash", "0123456789abcdef"][..],
             "the query is for the model 0123456789abcdef, and the model here is",
         ),
-        // Nor is a call of literals done by the client's own model instead.
+        // A call on literals is not evaluated with the client's own model either.
         (
             "SELECT tokens('a')",
             &["--model-hash", "0123456789abcdef"],
@@ -258,21 +258,21 @@ fn an_executor_that_is_killed_loses_and_doubles_no_row() {
     for _ in 0..3 {
         let query = start(&mut tables.command(cluster.args(CONTACTS, &[])));
         cluster.wait_for_rows(0);
-        // It has finished partitions, whose rows go with it.
+        // It has finished partitions, whose rows are lost with it.
         drop(cluster.executors.remove(0));
         cluster.start_executor();
         let there = end(query);
         assert_eq!(there.code, Some(0), "{there:?}\n{}", cluster.logs());
         assert_eq!(ids(&there.out), (0..48).collect::<Vec<_>>());
         assert_eq!(there.out, here.out);
-        // The next one to be killed has rows of the next query.
+        // The next one to be killed must only have rows of the next query.
         for executor in &cluster.executors {
             clear(executor.work_dir.path());
         }
     }
 }
 
-/// Removes all results below a folder.
+/// Removes all results in a folder.
 fn clear(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         for job in fs::read_dir(entry.path()).unwrap().flatten() {
@@ -297,7 +297,7 @@ fn an_executor_that_stalls_doubles_no_row() {
     let query = start(&mut tables.command(cluster.args(CONTACTS, &[])));
     cluster.wait_for_rows(0);
     signal("-STOP");
-    // Its rows are made again, and are still where they were.
+    // Its rows are computed again, and still exist where they were.
     thread::sleep(Duration::from_secs(8));
     signal("-CONT");
     let there = end(query);
@@ -320,7 +320,7 @@ fn a_scheduler_that_is_killed_ends_its_queries() {
     let expected = "does not know the query any more";
     assert!(outcome.err.contains(expected), "{outcome:?}");
     assert!(!tables.path().join("found.jsonl").exists());
-    // Executors find the scheduler again.
+    // Executors reconnect to the scheduler.
     let again = cluster.sql(CONTACTS, &to_file);
     assert_eq!(again.code, Some(0), "{again:?}\n{}", cluster.logs());
     assert_eq!(tables.read("found.jsonl"), here.out);

@@ -1,4 +1,4 @@
-//! `extract`: from each format to each, with parts, samples and estimates.
+//! `extract`: between all formats, with parts, samples and estimates.
 
 use crate::support::{Tables, ids, mails};
 

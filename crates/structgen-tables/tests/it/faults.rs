@@ -1,4 +1,4 @@
-//! Bad rows, bad files, bad disks: the outcomes that the guide promises.
+//! Invalid rows, damaged files, full disks: the outcomes that the guide promises.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Tables, extract_args, ids, run};
 
-/// The errors of a side file: numbers of rows and reasons.
+/// Returns the errors of an error file: row numbers and reasons.
 fn errors(tables: &Tables, name: &str) -> Vec<(u64, String)> {
     let lines = tables.read(name);
     let lines = lines
@@ -86,7 +86,7 @@ fn bad_lines_keep_their_places() {
         .map(|it| serde_json::from_str(it).unwrap())
         .collect();
     let id = |row: usize| found[row]["id"].as_u64();
-    // A line that is no JSON has no id that could be kept; the empty one is no row.
+    // A line that is not JSON has no id to keep; the empty line is not a row.
     let all: Vec<_> = (0..found.len()).map(id).collect();
     assert_eq!(all, [Some(0), None, Some(2), Some(3), None, Some(5)]);
     assert!(found[5]["city"].is_string());
@@ -174,7 +174,7 @@ fn what_cannot_be_planned_is_said_before_anything_is_written() {
 #[test]
 fn a_folder_that_cannot_be_written_is_said_at_once() {
     let tables = Tables::new().with_mails(3);
-    // A file is no folder, which also holds for those who may write everywhere.
+    // A file in place of a folder fails even for users who may write everywhere.
     tables.write("file", "");
     let outcome = tables.extract("mails.jsonl", "file/out.parquet", &[]);
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
@@ -190,12 +190,12 @@ fn a_folder_that_cannot_be_written_is_said_at_once() {
     );
 }
 
-/// The same program with a limit on the size of its files, in kibibytes: writing fails as it does on a full disk.
+/// Returns a command with a limit on file sizes, in kibibytes: writing fails as on a full disk.
 #[cfg(unix)]
 fn with_small_files(tables: &Tables, kibibytes: u32, args: &[&str]) -> Command {
     let program = tables.command::<&str>([]).get_program().to_owned();
     let mut command = Command::new("bash");
-    // Without the signal, a write reports the error to the program.
+    // With the signal ignored, a write reports the error to the program.
     let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
     command.args(["-c", &script]).arg(program).args(args);
     command.current_dir(tables.path());
@@ -208,7 +208,7 @@ fn a_full_disk_ends_the_run_and_a_later_one_goes_on() {
     let tables = Tables::new().with_mails(200);
     let more = ["--part-rows", "50", "--keep", "id"];
     let args = [extract_args("mails.jsonl", "out.jsonl"), more.to_vec()].concat();
-    // Parts fit, and all of them together do not.
+    // Each part fits, but all of them together do not.
     let full = run(&mut with_small_files(&tables, 8, &args));
     assert_eq!(full.code, Some(2), "{full:?}");
     assert!(full.err.contains("out.jsonl cannot be written"), "{full:?}");

@@ -1,4 +1,4 @@
-//! Runs that are killed, and go on.
+//! Runs that are killed, and resumed.
 
 use std::thread;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn a_run_that_is_killed_ten_times_has_each_row_once() {
     let whole = tables.extract("mails.jsonl", "whole.jsonl", &more);
     assert_eq!(whole.code, Some(0), "{whole:?}");
     let mut kills = 0;
-    // Moments that no two runs share, without a clock: a linear congruential generator.
+    // Pseudorandom delays without a clock, a different one per kill: a linear congruential generator.
     let mut random = 12_345_u64;
     while kills < 10 && !tables.path().join("out.jsonl").exists() {
         let mut command = tables.command(extract_args("mails.jsonl", "out.jsonl"));
@@ -23,7 +23,7 @@ fn a_run_that_is_killed_ten_times_has_each_row_once() {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
         thread::sleep(Duration::from_millis(random >> 54));
-        // SIGKILL where there is such a thing.
+        // SIGKILL on Unix.
         child.kill().unwrap();
         child.wait().unwrap();
         kills += 1;
@@ -37,7 +37,7 @@ fn a_run_that_is_killed_ten_times_has_each_row_once() {
     assert_eq!(lines, tables.read("whole.jsonl"));
 }
 
-/// A run that does all parts and cannot end, since a folder is in the way of its side file.
+/// Starts a run that does all parts but cannot finish, since a folder blocks its error file.
 fn leave_parts(tables: &Tables, more: &[&str]) {
     let blocking = tables.path().join("out.jsonl.errors.jsonl");
     std::fs::create_dir(&blocking).unwrap();
@@ -71,7 +71,7 @@ fn parts_of_another_run_are_not_taken() {
             .contains("the model or an option of it was different"),
         "{other:?}"
     );
-    // As many bytes, and other ones.
+    // The same number of bytes, but different ones.
     let mails = tables.read("mails.jsonl");
     tables.write("mails.jsonl", mails.replacen("Oslo", "Rome", 1));
     let other = tables.extract("mails.jsonl", "out.jsonl", &[]);

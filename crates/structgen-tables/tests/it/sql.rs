@@ -1,4 +1,4 @@
-//! `sql`: tables that are files, names of schemas, and where rows go.
+//! `sql`: files as tables, names of schemas, and where rows go.
 
 use crate::support::{CONTACT, Tables, ids};
 

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) const CONTACT: &str = r#"{"type": "object", "required": ["name", "city"],
     "properties": {"name": {"type": "string"}, "city": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}}"#;
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -46,7 +46,7 @@ impl Tables {
         fs::read_to_string(self.path().join(name)).unwrap()
     }
 
-    /// Rows with a number, a text and something nested, as JSON Lines.
+    /// Adds rows with a number, a text and a nested value, as JSON Lines.
     pub(crate) fn with_mails(self, rows: usize) -> Self {
         self.write("mails.jsonl", mails(rows));
         self
@@ -73,7 +73,7 @@ impl Tables {
         run(&mut self.command(args))
     }
 
-    /// `extract` of the mails, with more arguments.
+    /// Runs `extract` on the mails, with more arguments.
     pub(crate) fn extract(&self, input: &str, output: &str, more: &[&str]) -> Run {
         self.run(extract_args(input, output).iter().chain(more))
     }
@@ -115,7 +115,7 @@ pub(crate) fn run(command: &mut Command) -> Run {
     end(start(command))
 }
 
-/// Starts a command whose outputs are kept.
+/// Starts a command with captured output.
 pub(crate) fn start(command: &mut Command) -> Child {
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
@@ -133,7 +133,7 @@ pub(crate) fn end(child: Child) -> Run {
     run
 }
 
-/// The `id`s of rows of JSON Lines.
+/// Returns the `id`s of JSON Lines rows.
 pub(crate) fn ids(lines: &str) -> Vec<u64> {
     let rows = lines
         .lines()

@@ -1,4 +1,4 @@
-//! Which keyword of a schema refuses a text.
+//! Finds the keyword of a schema that rejects a text.
 
 use std::cmp::Reverse;
 
@@ -8,7 +8,7 @@ use structgen_grammar::json_pointer::escaped;
 use super::outline::Outline;
 use super::{Cause, Schema};
 
-/// Why the schema refuses the text at a byte, and the JSON Pointer of the value that is wrong.
+/// Finds why the schema rejects the text at a byte, and the JSON Pointer of the invalid value.
 pub(super) fn find(schema: &Schema, text: &[u8], offset: usize) -> (Cause, Option<String>) {
     let outline = Outline::of(text);
     let innermost = outline.innermost(offset);
@@ -52,8 +52,8 @@ pub(super) fn find(schema: &Schema, text: &[u8], offset: usize) -> (Cause, Optio
     }
 }
 
-/// The violation that is noticed first: a text is refused at the first byte after which no valid value exists, which is
-/// at the latest where the value that breaks a keyword ends.
+/// Chooses the violation that is noticed first: a text is rejected at the first byte after which no valid value exists,
+/// which is at the latest at the end of the value that violates a keyword.
 fn choose(
     outline: &Outline,
     found: Vec<Violation>,
@@ -81,7 +81,7 @@ fn choose(
     (!may_hold_later).then_some(violation)
 }
 
-/// The JSON Pointer of the value to which a reader has to have come to notice the violation.
+/// Returns the JSON Pointer of the value that must be read to notice the violation.
 fn about(violation: &Violation) -> String {
     let keyword = violation.keyword.rsplit('/').next().unwrap_or_default();
     match &violation.key {
@@ -92,7 +92,7 @@ fn about(violation: &Violation) -> String {
     }
 }
 
-/// Whether a keyword is broken for good by a value that is still open.
+/// Returns whether a keyword is already violated for good by a value that is still open.
 fn is_settled(violation: &Violation, is_innermost: bool) -> bool {
     let keyword = violation.keyword.rsplit('/').next().unwrap_or_default();
     match keyword {

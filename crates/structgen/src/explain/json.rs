@@ -6,8 +6,8 @@ use structgen_frontend::json_schema::Violation;
 use super::{Cause, Explanation, Next, NextRule, NextToken, NextTokens, RuleAt};
 
 impl Explanation {
-    /// The explanation as JSON: `{"offset", "line", "column", "found", "expected": {"words", "characters", "end"},
-    /// "cause", "value"?, "keyword"?, "demand"?, "key"?, "causes"?, "rules"?, "expected_of_rules"?}`.
+    /// Returns the explanation as JSON: `{"offset", "line", "column", "found", "expected": {"words", "characters",
+    /// "end"}, "cause", "value"?, "keyword"?, "demand"?, "key"?, "causes"?, "rules"?, "expected_of_rules"?}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let misfit = &self.misfit;
@@ -52,7 +52,7 @@ impl Explanation {
 }
 
 impl Next {
-    /// What may come as JSON: `{"expected": {"words", "characters", "end"}, "forced"?, "value"?, "keys"?,
+    /// Returns what may come next as JSON: `{"expected": {"words", "characters", "end"}, "forced"?, "value"?, "keys"?,
     /// "other_keys"?, "rules"?}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -78,7 +78,7 @@ impl Next {
 }
 
 impl NextTokens {
-    /// The tokens as JSON: `{"count", "of", "listed": [{"id", "text", "special"?}, …]}`.
+    /// Returns the tokens as JSON: `{"count", "of", "listed": [{"id", "text", "special"?}, …]}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let token = |token: &NextToken| {
@@ -122,7 +122,7 @@ fn of_rules(rules: &[NextRule]) -> Value {
     rules.iter().map(rule).collect()
 }
 
-/// The ASCII characters among the bytes; the beginnings of longer characters are in the words only.
+/// Returns the ASCII characters among the bytes; first bytes of longer characters are described in words only.
 fn characters(bytes: &[u8]) -> Value {
     let ascii = bytes.iter().filter(|byte| byte.is_ascii());
     ascii

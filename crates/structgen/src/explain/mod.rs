@@ -1,8 +1,9 @@
-//! Why a text is not valid, what would be near to it, and what may come after its beginning.
+//! Explains why a text is not valid, finds a valid text close to it, and lists what may come after its beginning.
 //!
-//! Where a text stops matching is found by the automaton that masks come from, and so is the nearest text. An automaton
-//! does not know which keyword of a schema, or which rule of a grammar, a state came from; that is found apart: the
-//! value is judged by the schema keyword by keyword, with what is open closed, and the text is read as rules.
+//! The automaton behind the masks finds where a text stops matching, and the nearest text. But it does not know which
+//! keyword of a schema, or which rule of a grammar, a state came from. That is determined separately: the value, with
+//! everything open closed, is validated against the schema keyword by keyword, and the text is parsed by the grammar's
+//! rules.
 
 mod cause;
 mod json;
@@ -24,7 +25,7 @@ pub use tokens::{NextToken, NextTokens};
 
 use rules::Rules;
 
-/// How many steps of the automaton the search for the nearest text takes, at most.
+/// Maximum number of automaton steps in the search for the nearest text.
 const NEAREST_STEPS: u64 = 100_000;
 
 /// Explains why texts do not match a constraint.
@@ -60,11 +61,11 @@ pub struct Explainer {
     checker: Checker,
     schema: Option<Schema>,
     rules: Option<Rules>,
-    /// The keys that the grammar's objects declare, each once, in the grammar's order.
+    /// The keys that the grammar's objects declare, without duplicates, in the grammar's order.
     keys: Vec<String>,
 }
 
-/// A schema, and what it was compiled with.
+/// A schema, and how it was compiled.
 #[derive(Debug)]
 struct Schema {
     document: String,
@@ -76,15 +77,15 @@ struct Schema {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// Where it stops matching, and what could stand there.
+    /// Where it stops matching, and what would be allowed there.
     pub misfit: Misfit,
-    /// Why.
+    /// The reason.
     pub cause: Cause,
-    /// The JSON Pointer of the value that is wrong, where the text is to be JSON of a schema; empty for the whole.
+    /// The JSON Pointer of the invalid value, if the text should be JSON of a schema; empty for the whole document.
     pub value: Option<String>,
-    /// The rules of a grammar in which the text stops matching, the outermost first.
+    /// The rules of a grammar in which the text stops matching, outermost first.
     pub rules: Vec<RuleAt>,
-    /// What each rule could go on with there.
+    /// What each rule could continue with there.
     pub expected_of_rules: Vec<NextRule>,
 }
 
@@ -92,23 +93,24 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// A value breaks a keyword of the schema.
+    /// A value violates a keyword of the schema.
     Keyword(Violation),
     /// The text is not JSON there.
     NotJson,
-    /// The text is JSON so far, and ends too early.
+    /// The text is JSON so far, but ends too early.
     EndsEarly,
-    /// An object has this key twice.
+    /// An object contains this key twice.
     RepeatedKey(String),
-    /// The value breaks no keyword of JSON Schema. It is not written as it has to be (the order of keys, whitespace,
-    /// escapes, the form of a number), or a relation to other values does not hold, which `x-structgen` asks for.
+    /// The value violates no keyword of JSON Schema. Either it is not written in the required form (the order of keys,
+    /// whitespace, escapes, the form of a number), or it violates a relation to other values that `x-structgen`
+    /// demands.
     Form,
-    /// The constraint is no schema, or its keywords could not be consulted.
+    /// The constraint is not a schema, or its keywords could not be checked.
     Text,
 }
 
 impl Cause {
-    /// The kind of cause as one word, for programs.
+    /// Returns the kind of cause as one word, for programs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -123,7 +125,7 @@ impl Cause {
 }
 
 impl Explanation {
-    /// The keyword that the value breaks, where that is the cause.
+    /// Returns the keyword that the value violates, if that is the cause.
     #[must_use]
     pub fn keyword(&self) -> Option<&Violation> {
         match &self.cause {
@@ -134,7 +136,7 @@ impl Explanation {
 }
 
 impl Explainer {
-    /// Explains the texts of a constraint by its checker, whose cancel token counts for explanations, too.
+    /// Creates an explainer for a constraint and its checker, whose cancel token also applies to explanations.
     #[must_use]
     pub fn new(constraint: &Constraint, checker: Checker) -> Self {
         Self {
@@ -145,8 +147,7 @@ impl Explainer {
         }
     }
 
-    /// The same, with the keywords of the schema that the constraint was compiled from, at a JSON Pointer of its
-    /// document.
+    /// Adds the keywords of the schema that the constraint was compiled from, at a JSON Pointer of its document.
     #[must_use]
     pub fn with_schema(mut self, document: &str, pointer: &str, options: &SchemaOptions) -> Self {
         self.schema = Some(Schema {
@@ -157,12 +158,12 @@ impl Explainer {
         self
     }
 
-    /// The same, with the rules of the grammar that the constraint was compiled from, and their lines.
+    /// Adds the rules of the grammar that the constraint was compiled from, with their lines.
     ///
-    /// Rules that cannot be told apart in a text, as in the values of a schema within the grammar, are left out.
+    /// Rules that cannot be told apart in a text, such as those in the values of an embedded schema, are ignored.
     ///
     /// # Errors
-    /// [`Error::Gbnf`](crate::Error::Gbnf) when the text is not the grammar.
+    /// [`Error::Gbnf`](crate::Error::Gbnf) if the text is not the grammar.
     pub fn with_grammar(
         mut self,
         constraint: &Constraint,
@@ -173,35 +174,35 @@ impl Explainer {
         Ok(self)
     }
 
-    /// What finds out whether a text matches.
+    /// Returns the checker.
     #[must_use]
     pub fn checker(&self) -> &Checker {
         &self.checker
     }
 
-    /// Why a whole text does not match; none where it does.
+    /// Explains why a whole text does not match; returns `None` if it does.
     ///
     /// # Errors
-    /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded.
+    /// [`Error::Matcher`](crate::Error::Matcher) if a limit is exceeded.
     pub fn explain(&self, text: &[u8]) -> Result<Option<Explanation>> {
         let misfit = self.checker.check(text)?;
         Ok(misfit.map(|misfit| self.explain_misfit(text, misfit)))
     }
 
-    /// Why a text is not the beginning of one that matches; none where it is.
+    /// Explains why a text is not a prefix of one that matches; returns `None` if it is.
     ///
     /// # Errors
-    /// As [`Explainer::explain`].
+    /// As for [`Explainer::explain`].
     pub fn explain_beginning(&self, text: &[u8]) -> Result<Option<Explanation>> {
         let misfit = self.checker.check(text)?;
         let misfit = misfit.filter(|misfit| misfit.offset < text.len());
         Ok(misfit.map(|misfit| self.explain_misfit(text, misfit)))
     }
 
-    /// Why a text does not match that the checker refused.
+    /// Explains why a text does not match, given the checker's misfit.
     ///
     /// # Panics
-    /// When the misfit is of a longer text.
+    /// If the misfit is of a longer text.
     #[must_use]
     pub fn explain_misfit(&self, text: &[u8], misfit: Misfit) -> Explanation {
         let (cause, value) = match &self.schema {
@@ -223,13 +224,13 @@ impl Explainer {
         }
     }
 
-    /// A whole text that matches, near to this one, where a bounded search finds one.
+    /// Returns a whole text that matches and is close to this one, if a bounded search finds one.
     ///
     /// # Errors
-    /// As [`Explainer::explain`].
+    /// As for [`Explainer::explain`].
     pub fn nearest(&self, text: &[u8]) -> Result<Option<NearText>> {
         let found = self.checker.matcher().nearest_text(text, NEAREST_STEPS)?;
-        // The search only walks the automaton, so this holds; what is shown as matching has been checked all the same.
+        // The search only walks the automaton, so the text should match; check it all the same.
         match found {
             Some(found) if self.checker.check(&found.text)?.is_none() => Ok(Some(found)),
             _ => Ok(None),
@@ -237,7 +238,7 @@ impl Explainer {
     }
 }
 
-/// The keys that objects of the grammar declare.
+/// Returns the keys that objects of the grammar declare.
 fn declared_keys(constraint: &Constraint) -> Vec<String> {
     const MOST_KEYS: usize = 2_000;
     let mut keys: Vec<String> = Vec::new();

@@ -8,10 +8,10 @@ use super::{Explainer, RuleAt};
 use crate::Result;
 use crate::checker::in_words;
 
-/// The most bytes between the end of a member and the quote of the next key.
+/// Maximum number of bytes between the end of a member and the quote of the next key.
 const LONGEST_GAP: usize = 64;
 
-/// The longest forced text that is reported.
+/// The longest forced text to report.
 const LONGEST_FORCED: usize = 200;
 
 /// What may come after the beginning of a text.
@@ -22,15 +22,15 @@ pub struct Next {
     pub bytes: Vec<u8>,
     /// Whether the text may end.
     pub may_end: bool,
-    /// What has to come, whatever is chosen; empty where there is a choice at once.
+    /// The text that must come next; empty if there is a choice at once.
     pub forced: Vec<u8>,
-    /// The JSON Pointer of the innermost value that is open, where the text is to be JSON of a schema.
+    /// The JSON Pointer of the innermost open value, if the text should be JSON of a schema.
     pub value: Option<String>,
-    /// Where a key may come: the keys that remain, in the order of the schema.
+    /// The remaining keys, if a key may come next, in the order of the schema.
     pub keys: Vec<NextKey>,
-    /// Whether keys may come that the schema does not name.
+    /// Whether keys that the schema does not name may come.
     pub other_keys: bool,
-    /// The rules of a grammar that may go on, each with the bytes that may come of it.
+    /// The rules of a grammar that may continue, each with its possible next bytes.
     pub rules: Vec<NextRule>,
 }
 
@@ -40,22 +40,22 @@ pub struct Next {
 pub struct NextKey {
     /// The key.
     pub key: String,
-    /// Whether the object is not valid without it.
+    /// Whether the object is invalid without it.
     pub is_required: bool,
 }
 
-/// A rule that may go on.
+/// A rule that may continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NextRule {
     /// The rule.
     pub rule: RuleAt,
-    /// The bytes that may come of it, sorted.
+    /// Its possible next bytes, sorted.
     pub bytes: Vec<u8>,
 }
 
 impl Next {
-    /// The bytes that may come in words: "`,`, a digit or the end of the text".
+    /// Describes the possible next bytes in words: "`,`, a digit or the end of the text".
     #[must_use]
     pub fn in_words(&self) -> String {
         in_words(&self.bytes, self.may_end)
@@ -63,7 +63,7 @@ impl Next {
 }
 
 impl NextRule {
-    /// The bytes that may come of the rule in words.
+    /// Describes the rule's possible next bytes in words.
     #[must_use]
     pub fn in_words(&self) -> String {
         in_words(&self.bytes, false)
@@ -71,7 +71,7 @@ impl NextRule {
 }
 
 impl Explainer {
-    /// What may come after the beginning of a text; none where the text does not match so far.
+    /// Returns what may come after the beginning of a text, or `None` if the text does not match so far.
     ///
     /// ```
     /// use structgen::explain::Explainer;
@@ -92,10 +92,10 @@ impl Explainer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded.
+    /// [`Error::Matcher`](crate::Error::Matcher) if a limit is exceeded.
     pub fn next(&self, beginning: &[u8]) -> Result<Option<Next>> {
         let mut matcher = self.checker().matcher();
-        // What may come is what could stand after the text: a byte that is not in UTF-8 never may.
+        // Append a byte that never occurs in UTF-8: what the checker expects in its place is what may come.
         let mut refused = beginning.to_vec();
         refused.push(0xFF);
         let Some(refusal) = matcher.check_text(&refused)? else {
@@ -128,7 +128,7 @@ impl Explainer {
         Ok(Some(next))
     }
 
-    /// What comes after the text whatever is chosen.
+    /// Returns the text that must follow.
     fn forced(&self, matcher: &mut Matcher, beginning: &[u8]) -> Result<Vec<u8>> {
         let mut forced = Vec::new();
         let mut text = beginning.to_vec();
@@ -143,7 +143,7 @@ impl Explainer {
         Ok(forced)
     }
 
-    /// The bytes that may come after a text; none where it may end, too, or does not match so far.
+    /// Returns the bytes that may come after a text; none if it may also end, or does not match so far.
     fn bytes_after(&self, matcher: &mut Matcher, text: &[u8]) -> Result<Vec<u8>> {
         let mut refused = text.to_vec();
         refused.push(0xFF);
@@ -153,7 +153,7 @@ impl Explainer {
         })
     }
 
-    /// Adds the keys that may come, where one may.
+    /// Adds the keys that may come, if a key may come next.
     fn add_keys(
         &self,
         next: &mut Next,
@@ -193,7 +193,7 @@ impl Explainer {
         Ok(())
     }
 
-    /// The text with what has to come before a key, its quote included; none where no key may come.
+    /// Returns the text with what must come before a key, including its quote; `None` if no key may come.
     fn before_key(
         &self,
         matcher: &mut Matcher,
@@ -211,7 +211,7 @@ impl Explainer {
                 needs_comma = false;
                 comma
             } else {
-                // Whitespace that has to be there.
+                // Whitespace that must come.
                 match self.bytes_after(matcher, &text)?.first() {
                     Some(&byte) if byte.is_ascii_whitespace() => [&text[..], &[byte]].concat(),
                     _ => return Ok(None),
@@ -221,7 +221,7 @@ impl Explainer {
         Ok(None)
     }
 
-    /// The keys that the object lacks as far as it is written.
+    /// Returns the required keys that the object still lacks.
     fn required(&self, outline: &Outline, object: usize) -> Vec<String> {
         let (Some(schema), Some(closed)) = (&self.schema, &outline.closed) else {
             return Vec::new();
@@ -234,7 +234,7 @@ impl Explainer {
         lacks.filter_map(|violation| violation.key).collect()
     }
 
-    /// Whether a key may come that is none of the given texts: after the quote, or after a beginning of one of them.
+    /// Returns whether a key other than the given texts may come: after the quote, or after a prefix of one of them.
     fn has_other_keys(
         &self,
         matcher: &mut Matcher,

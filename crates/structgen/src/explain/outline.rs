@@ -1,32 +1,32 @@
-//! Where the values of a JSON text are, be the text complete or not.
+//! Locates the values of a JSON text, which may be incomplete.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use structgen_grammar::json_pointer::escaped;
 
-/// The values of a text that is JSON, or begins as JSON does.
+/// The values of a text that is JSON, or a prefix of JSON.
 #[derive(Debug)]
 pub(super) struct Outline {
     places: Vec<Place>,
-    /// How many bytes are a beginning of JSON.
+    /// The number of bytes that are a prefix of JSON.
     pub(super) read: usize,
     /// Whether the bytes read are a whole value.
     pub(super) is_complete: bool,
-    /// The text up to `read` with everything that is open closed; none where nothing is there to close.
+    /// The text up to `read` with everything open closed; `None` if there is nothing to close.
     pub(super) closed: Option<String>,
-    /// Where the text ends within a key: the same with the key as it is so far as a member.
+    /// If the text ends within a key, the same with the key so far as a member.
     pub(super) closed_with_key: Option<String>,
-    /// The second of two equal keys of one object: its quotes and what is between them.
+    /// The second of two equal keys of one object, including its quotes.
     pub(super) repeated: Option<Range<usize>>,
     /// What comes next.
     pub(super) next: Next,
 }
 
-/// What may come after a beginning of JSON.
+/// What may come after a prefix of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// A key of this object, before a quote that opens it; after a comma if there are members.
+    /// A key of this object, with its opening quote; after a comma if there are members.
     Key { object: usize, needs_comma: bool },
     /// The rest of a key of this object, whose quote is at this byte.
     InKey { object: usize, quote: usize },
@@ -37,17 +37,17 @@ pub(super) enum Next {
 /// A value of the text.
 #[derive(Debug)]
 struct Place {
-    /// The object or array that it is in; none for the outermost value.
+    /// The object or array that contains it; `None` for the outermost value.
     parent: Option<usize>,
     /// Its token of the JSON Pointer, escaped.
     token: String,
-    /// Where it begins, the key included.
+    /// Its start, including the key.
     start: usize,
-    /// Where it ends, if it has ended.
+    /// Its end, if it has ended.
     end: Option<usize>,
 }
 
-/// An object or array that is open.
+/// An open object or array.
 struct Open {
     place: usize,
     is_object: bool,
@@ -73,7 +73,7 @@ impl Outline {
         Reader::new(text).read()
     }
 
-    /// The JSON Pointer of the value.
+    /// Returns the JSON Pointer of the value.
     pub(super) fn pointer(&self, place: usize) -> String {
         let mut tokens = Vec::new();
         let mut at = Some(place);
@@ -87,25 +87,25 @@ impl Outline {
         tokens.iter().rev().map(with_slash).collect()
     }
 
-    /// The innermost value that a byte is in, the key of a member included; at the end of the text, the innermost open
-    /// one.
+    /// Returns the innermost value that contains a byte, where a member includes its key; at the end of the text, the
+    /// innermost open one.
     pub(super) fn innermost(&self, offset: usize) -> Option<usize> {
         let is_in =
             |place: &Place| place.start <= offset && place.end.is_none_or(|end| offset < end);
         self.places.iter().rposition(is_in)
     }
 
-    /// The value that a JSON Pointer leads to.
+    /// Returns the value at a JSON Pointer.
     pub(super) fn find(&self, pointer: &str) -> Option<usize> {
         (0..self.places.len()).find(|&place| self.pointer(place) == pointer)
     }
 
-    /// Where the value begins, its key included, and where it ends, if it has ended.
+    /// Returns where the value starts, including its key, and where it ends, if it has ended.
     pub(super) fn span(&self, place: usize) -> (usize, Option<usize>) {
         (self.places[place].start, self.places[place].end)
     }
 
-    /// How many values are around this one.
+    /// Returns the number of values that contain this one.
     pub(super) fn depth(&self, place: usize) -> usize {
         std::iter::successors(self.places[place].parent, |&at| self.places[at].parent).count()
     }
@@ -116,14 +116,14 @@ struct Reader<'t> {
     at: usize,
     places: Vec<Place>,
     open: Vec<Open>,
-    /// The beginning of the key of the member that is read, and the key.
+    /// The start of the current member's key, and the key.
     key: Option<(usize, String)>,
     repeated: Option<Range<usize>>,
-    /// Where the text can be closed: brackets and braces that are open there are open at the end, too.
+    /// Where the text can be closed: brackets and braces that are open there are open at the end as well.
     cut: Option<usize>,
-    /// What a value that is cut within needs to be one.
+    /// What completes a value that is cut.
     tail: String,
-    /// Where a key that is cut within can be closed.
+    /// Where a key that is cut can be closed.
     key_cut: Option<usize>,
 }
 
@@ -162,7 +162,7 @@ impl<'t> Reader<'t> {
         self.finish(expect, None)
     }
 
-    /// Reads the next token; fails where it is no token of JSON or not whole.
+    /// Reads the next token; fails if it is not a JSON token or incomplete.
     fn token(&mut self, expect: Expect, byte: u8) -> Result<Expect, Option<Next>> {
         match (expect, byte) {
             (Expect::FirstItem, b']') | (Expect::FirstKey, b'}') => Ok(self.close()),
@@ -236,7 +236,7 @@ impl<'t> Reader<'t> {
         Ok(self.ended(place))
     }
 
-    /// After a value: what comes next.
+    /// Returns what comes next after a value.
     fn ended(&mut self, place: usize) -> Expect {
         self.places[place].end = Some(self.at);
         self.cut = Some(self.at);
@@ -259,7 +259,7 @@ impl<'t> Reader<'t> {
         let object = self.open.last().map_or(0, |open| open.place);
         let cut = self.cut;
         if self.string().is_err() {
-            // What is there of a key is no member yet, but it is a place.
+            // A partial key is not a member yet, but has a place.
             self.key_cut = self.cut;
             let end = self.cut.unwrap_or(start);
             let written = [&self.text[start..end], b"\""].concat();
@@ -291,7 +291,7 @@ impl<'t> Reader<'t> {
     fn string(&mut self) -> Result<(), Option<Next>> {
         let mut at = self.at + 1;
         loop {
-            // Where the string can be closed, should the text end here.
+            // Where the string can be closed if the text ends here.
             let whole = at;
             match self.text.get(at) {
                 Some(b'"') => {
@@ -352,7 +352,7 @@ impl<'t> Reader<'t> {
             true => integer + 1,
             false => digits(integer),
         };
-        // The longest beginning that is a number.
+        // The longest prefix that is a number.
         let mut whole = (at > integer).then_some(at);
         if whole.is_some() && is(at, b".") {
             let end = digits(at + 1);
@@ -393,7 +393,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The text ends within a value, which `tail` makes whole.
+    /// The text ends within a value, which `tail` completes.
     fn cut_within(&mut self, at: usize, tail: &str) -> Result<(), Option<Next>> {
         self.cut = Some(at);
         self.tail = tail.to_owned();

@@ -1,4 +1,4 @@
-//! Which rules of a grammar a text is in.
+//! Finds the rules of a grammar that a text is in.
 
 use std::collections::HashMap;
 
@@ -9,34 +9,34 @@ use structgen_grammar::{Grammar, passes::captures};
 use super::next::NextRule;
 use crate::Result;
 
-/// Longer beginnings of a text are not read as rules: the table of that grows with their square at worst.
+/// Longer prefixes are not parsed by rules: the parser's table grows with their square at worst.
 const LONGEST: usize = 10_000;
 
-/// The most rules in progress that are reported, the innermost ones.
+/// Maximum number of rules in progress to report, innermost ones first.
 const MOST_RULES: usize = 20;
 
 /// The rules of a grammar.
 #[derive(Debug)]
 pub(super) struct Rules {
     captures: CaptureProgram,
-    /// By name, the line of its definition.
+    /// The line of each rule's definition, by name.
     lines: HashMap<String, usize>,
 }
 
-/// A rule that a text is in.
+/// A rule that contains a position of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RuleAt {
     /// The rule's name.
     pub name: String,
-    /// The line of its definition in the grammar; none for a rule of an imported file.
+    /// The line of its definition in the grammar; `None` for a rule of an imported file.
     pub line: Option<usize>,
-    /// Where the text of the rule begins, in bytes.
+    /// The start of the rule's text, in bytes.
     pub start: usize,
 }
 
 impl Rules {
-    /// The rules of a grammar; none where they cannot be told apart in a text.
+    /// Returns the rules of a grammar, or `None` if they cannot be told apart in a text.
     pub(super) fn of(grammar: &Grammar, text: &str, options: &GbnfOptions) -> Result<Option<Self>> {
         let places = rule_places(text, options)?;
         let lines = { places.into_iter() }.map(|place| (place.name, place.line));
@@ -48,19 +48,19 @@ impl Rules {
         })
     }
 
-    /// The rules that are in progress after the beginning of a text, the outermost first.
+    /// Returns the rules in progress after the beginning of a text, outermost first.
     pub(super) fn in_progress(&self, before: &[u8]) -> Vec<RuleAt> {
         let spans = self.read(before);
         let mut open: Vec<RuleAt> = { spans.iter() }
             .filter(|span| span.is_open)
             .map(|span| self.at(span))
             .collect();
-        // A rule that begins with itself is one rule to a reader.
+        // To a reader, a rule that starts with itself is a single rule.
         open.dedup_by(|a, b| a.name == b.name && a.start == b.start);
         open.split_off(open.len().saturating_sub(MOST_RULES))
     }
 
-    /// Of which rule each byte would be that may come, bytes of one rule together.
+    /// Returns which rule each possible next byte belongs to, grouped by rule.
     pub(super) fn expected(&self, before: &[u8], bytes: &[u8]) -> Vec<NextRule> {
         let mut found: Vec<(RuleAt, Vec<u8>)> = Vec::new();
         let mut text = before.to_vec();

@@ -5,15 +5,15 @@ use structgen_vocab::TokenId;
 
 use crate::Result;
 
-/// The tokens of a vocabulary that may come.
+/// The tokens of a vocabulary that may come next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NextTokens {
-    /// How many may come.
+    /// The number of tokens that may come.
     pub count: usize,
-    /// How many there are.
+    /// The size of the vocabulary.
     pub of: usize,
-    /// Some of those that may come, in the order of their ids.
+    /// Some of the tokens that may come, by id.
     pub listed: Vec<NextToken>,
 }
 
@@ -23,18 +23,18 @@ pub struct NextTokens {
 pub struct NextToken {
     /// Its id.
     pub id: TokenId,
-    /// Its text, with a replacement character for what is no UTF-8; of a special token the name.
+    /// Its text, with replacement characters for invalid UTF-8; for a special token, its name.
     pub text: String,
     /// Whether it is a special token, which has no text in the output.
     pub is_special: bool,
 }
 
 impl NextTokens {
-    /// The tokens that may come after a text, of which at most `most` are listed; none where the text does not match so
-    /// far.
+    /// Returns the tokens that may come after a text, listing at most `most` of them, or `None` if the text does not
+    /// match so far.
     ///
     /// # Errors
-    /// [`Error::Matcher`](crate::Error::Matcher) when a limit is exceeded.
+    /// [`Error::Matcher`](crate::Error::Matcher) if a limit is exceeded.
     pub fn after(
         constraint: &CompiledConstraint,
         beginning: &[u8],

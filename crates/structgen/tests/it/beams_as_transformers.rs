@@ -1,8 +1,9 @@
-//! Beam search on a small model gives what transformers' `generate` gives on the same weights in PyTorch.
+//! Beam search on a small model gives the same results as transformers' `generate` on the same weights in PyTorch.
 //!
-//! The recorded values are in `goldens/beam_search.json`, made by `training/beam_goldens.py`: 50 prompts, 6 settings, sequences and scores. Both
-//! programs round in their own way, so that scores are equal to 1e-4 (of the score, where that is above one), and where noise of 1e-4 changes what
-//! transformers gives, what we give may be different, too: such cases are marked in the file, and few.
+//! The recorded values are in `goldens/beam_search.json`, created by `training/beam_goldens.py`: 50 prompts, 6
+//! settings, sequences and scores. The two programs round differently, so scores are equal only to 1e-4 (relative, if
+//! the score is above one). Where noise of 1e-4 changes the result of transformers, ours may differ too; such cases are
+//! rare, and marked in the file.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ struct Recorded {
     settings: BTreeMap<String, Setting>,
 }
 
-/// By transformers' names, with its defaults.
+/// Named as in transformers, with its defaults.
 #[derive(Deserialize)]
 struct Setting {
     num_beams: usize,
@@ -120,7 +121,7 @@ impl Setting {
     }
 }
 
-/// Every token may come, special ones too, as in transformers.
+/// Allows every token, including special ones, as in transformers.
 fn everything(model: &Model) -> Unconstrained {
     let info = model.info();
     Unconstrained::new(TokenMask::full(info.logits_width), &info.eos)
@@ -138,7 +139,7 @@ fn prompt(ids: &[u32]) -> Vec<TokenId> {
     ids.iter().copied().map(TokenId).collect()
 }
 
-/// The tokens with the end that was chosen, as transformers has them.
+/// Returns the tokens including the chosen end, as in transformers.
 fn with_end(generation: &Generation) -> Vec<u32> {
     let mut tokens: Vec<u32> = generation.tokens.iter().map(|token| token.id.0).collect();
     if let FinishReason::Eos(end) = generation.finish {
@@ -182,7 +183,7 @@ fn sequences_and_scores_are_those_of_transformers() {
         }
     }
     assert_eq!(compared, 300);
-    // Rounding decides in one case of a hundred at most.
+    // Rounding decides at most one case in a hundred.
     assert!(ties <= 3, "{ties} {parted:?}");
 }
 

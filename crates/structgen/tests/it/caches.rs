@@ -1,4 +1,4 @@
-//! The cache on the embedded model: what comes out with it is what comes out without, up to rounding.
+//! The cache on the embedded model: outputs are the same with and without it, up to rounding.
 
 use structgen::decode::{
     LanguageModel, Request, Scheduler, SchedulerLimits, Unconstrained, request::ContextOverflow,
@@ -42,7 +42,7 @@ fn cached_cut_and_forked_runs_equal_uncached_ones() {
         let fork = model.fork_row(cached, length - 5).unwrap();
         let forked = last(&mut model, fork, &tokens[length - 5..length]);
         assert_close(&forked, &uncached);
-        // The formula is what the tensors take.
+        // The formula gives the size of the tensors.
         let bytes = length * model.info().cache_bytes_per_token;
         assert_eq!(
             (model.row_len(fork), model.row_bytes(fork)),
@@ -85,7 +85,7 @@ fn a_prompt_that_begins_like_another_is_run_from_where_it_parts() {
     let [(first, _), (second, _), (third, len)] = reused[..] else {
         panic!("three texts");
     };
-    // Nothing, the schema, and all but the last token, whose logits are asked for.
+    // Nothing, the schema, and all but the last token, whose logits are needed.
     assert!(first == 0 && second > 8, "{reused:?}");
     assert!(third >= len - 1, "{reused:?}");
     let stats = scheduler.prefix_stats();
@@ -120,7 +120,7 @@ fn prompts_in_pieces_and_cropped_texts_equal_runs_without_a_cache() {
         assert_eq!((output.tokens.len(), output.stats.crops), (8, 1));
         outputs.push(output);
     }
-    // Each token has the largest logit, or nearly, of a run over what the model is shown.
+    // Each token has the largest logit, or nearly, of a run over what the model sees.
     for output in &outputs {
         let mut shown = prompt.clone();
         for token in &output.tokens {

@@ -1,4 +1,4 @@
-//! Fields of which a small model is not sure, asked of another one.
+//! Fields with low confidence are requested from another model.
 
 use serde_json::{Value, json};
 use structgen::{Extraction, GenerateOptions, Model, SchemaExtractor, SchemaOptions};
@@ -55,7 +55,7 @@ fn a_field_is_passed_on_where_its_confidence_is_too_low_and_all_others_stay() {
     for (before, after) in none.fields.iter().zip(&one.fields) {
         assert_eq!(before.pointer, after.pointer);
         match before.confidence.unwrap() < below {
-            // The other model's answer may be refused, for an item that is there twice.
+            // The other model's answer may be rejected, because of a duplicate item.
             true => assert!(after.is_passed_on || after.value == before.value),
             false => assert_eq!((&after.value, after.is_passed_on), (&before.value, false)),
         }

@@ -7,7 +7,7 @@ use structgen::{GenerateOptions, Request};
 
 use crate::support::golden_model;
 
-/// Recorded by `training/contrastive_search_goldens.py`, which leaves out what hangs on rounding.
+/// Recorded by `training/contrastive_search_goldens.py`, which omits cases that depend on rounding.
 const GOLDENS: &str = include_str!("../goldens/contrastive_search.json");
 
 fn tokens(list: &Value) -> Vec<TokenId> {

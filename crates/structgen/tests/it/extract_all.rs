@@ -1,4 +1,5 @@
-//! Many texts at a time: in their order, with an error in the place of its text, however many workers there are.
+//! Many texts at a time: results are in order, and an error takes the place of its text, however many workers there
+//! are.
 
 use std::cell::Cell;
 use std::iter;
@@ -36,7 +37,7 @@ fn extractions_come_in_order_with_errors_in_their_place_for_any_number_of_worker
     assert_eq!(failed, [3, texts.len() - 1]);
 }
 
-/// The text and the value, or the error.
+/// Returns the text and the value, or the error.
 fn outcome(
     found: structgen::Result<structgen::Extraction<Person>>,
 ) -> Result<(String, Person), String> {
@@ -64,7 +65,7 @@ fn texts_are_taken_as_there_is_room() {
             .iter()
             .all(|found| found.as_ref().unwrap().value == first.value)
     );
-    // Those that can run, and few more.
+    // As many as can run, and a few more.
     let most = people.model().engine().limits().rows + 1;
     assert!((3..=most + 3).contains(&taken.get()), "{}", taken.get());
     assert_eq!(people.extract_all(iter::empty::<&str>()).count(), 0);

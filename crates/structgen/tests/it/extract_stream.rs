@@ -1,11 +1,11 @@
-//! Values while they are written.
+//! Partial values while they are generated.
 
 use serde_json::{Value, json};
 use structgen::{Extractor, GenerateOptions, SchemaExtractor, SchemaOptions};
 
 use crate::support::{PEOPLE, Person, model};
 
-/// Whether a value only gains by becoming another one; a value that has not begun is null.
+/// Returns whether a value is only extended by becoming another one; a value that has not started is null.
 fn grows(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::String(before), Value::String(after)) => after.starts_with(before),
@@ -20,7 +20,7 @@ fn grows(before: &Value, after: &Value) -> bool {
     }
 }
 
-/// The value that an extraction ends in, and how many there were on the way.
+/// Returns the final value of an extraction, and the number of partial ones.
 fn streamed(schema: &Value, text: &str) -> (Value, usize) {
     let options = GenerateOptions::default();
     let values = SchemaExtractor::new(model(), schema.clone(), &SchemaOptions::new(), options);
@@ -49,7 +49,7 @@ fn partial_values_grow_and_end_in_the_value() {
     let nested = json!({"type": "array", "minItems": 2, "maxItems": 2, "items": {
         "type": "array", "minItems": 1, "maxItems": 2, "items": person}});
     streamed(&nested, text);
-    // A number is complete where the text ends.
+    // A number is complete at the end of the text.
     let (number, partials) = streamed(&json!({"type": "integer"}), text);
     assert!(number.is_number() && partials == 1);
 }
@@ -71,7 +71,7 @@ fn a_typed_stream_ends_in_the_type() {
     let last = stream.by_ref().last().unwrap().unwrap();
     let found = stream.finish().unwrap();
     assert_eq!(serde_json::from_value::<Person>(last).unwrap(), found.value);
-    // Nobody has to look at the values on the way, or to wait for the end.
+    // Nobody has to look at the partial values, or to wait for the end.
     let whole = people.extract_stream(PEOPLE[0]).unwrap().finish().unwrap();
     assert_eq!(whole.json, found.json);
     drop(people.extract_stream(PEOPLE[1]).unwrap());

@@ -46,7 +46,7 @@ fn the_fields_are_the_leaves_with_their_places() {
     }
 }
 
-/// Checks what can be said of alternatives whatever the model.
+/// Checks properties of alternatives that hold for every model.
 fn check_alternatives(found: &Extraction<Value>, most: usize) {
     for field in &found.fields {
         let others = &field.alternatives;
@@ -71,7 +71,7 @@ fn alternatives_are_other_values_with_what_is_left_of_the_probability() {
     let extractor = extractor(&SchemaOptions::new()).with_alternatives(3);
     let found = extractor.extract(TEXT).unwrap();
     check_alternatives(&found, 3);
-    // Of two values, the other one has the rest.
+    // Of two values, the other one has the rest of the probability.
     let married = &found.fields[2];
     let [other] = &married.alternatives[..] else {
         panic!("{married:?}")
@@ -82,9 +82,9 @@ fn alternatives_are_other_values_with_what_is_left_of_the_probability() {
     );
     let sum = married.probability.unwrap() + other.probability;
     assert!((sum - 1.0).abs() < 1e-3, "{sum}");
-    // Of one value, there is none.
+    // With a single value, there is no alternative.
     assert!(found.fields[3].alternatives.is_empty());
-    // Values that come from the text do so here as well, and of two numbers each is whole.
+    // Alternatives also come from the text, and both numbers are whole.
     let ages = found.fields[1]
         .alternatives
         .iter()
@@ -93,7 +93,7 @@ fn alternatives_are_other_values_with_what_is_left_of_the_probability() {
         ages.clone()
             .all(|age| [36, 41].contains(&age.as_i64().unwrap()))
     );
-    // The value itself is as it would be without.
+    // The value itself is the same as without alternatives.
     let plain = extractor.with_alternatives(0).extract(TEXT).unwrap();
     assert_eq!(plain.json, found.json);
 }

@@ -1,4 +1,4 @@
-//! Values that come from the text, whatever the model would rather write.
+//! Values come from the text, whatever the model would rather write.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ fn no_value_is_invented_however_tokens_are_drawn() {
                     found.json
                 );
             }
-            // Strings stand in the text, but for how its whitespace is written.
+            // Strings occur in the text, up to whitespace.
             for key in ["name", "short", "note"] {
                 if let Some(string) = found.value[key].as_str() {
                     let single = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -107,7 +107,7 @@ fn a_value_that_the_text_lacks_is_reported() {
     let found = extractor(schema, SamplingParams::default());
     let found = found.extract("nobody knows how old she is").unwrap();
     assert_eq!(found.ungrounded, ["/properties/age"]);
-    // What is optional is left out.
+    // Optional values are left out.
     assert_eq!(found.value.as_object().unwrap().len(), 1);
     assert!(!found.fields[0].is_grounded);
 }
@@ -138,12 +138,12 @@ fn types_and_single_nodes_can_be_grounded() {
     let found = extractor.extract(PEOPLE[2]).unwrap();
     assert!(PEOPLE[2].contains(found.value["name"].as_str().unwrap()));
     let grounded: Vec<bool> = found.fields.iter().map(|field| field.is_grounded).collect();
-    // A literal of the schema may be in the text by chance.
+    // A literal of the schema may occur in the text by chance.
     assert_eq!(grounded, [true, false, false]);
     assert!(!found.fields[2].bytes.is_empty());
 }
 
-/// Whether the values of a schema have to be in the text.
+/// Returns whether the values of a schema must come from the text.
 fn is_grounded(model: &Model, schema: &Value, options: &SchemaOptions) -> bool {
     let options = model.extraction_options(schema, options);
     let constraint = Constraint::json_schema(schema, &options).unwrap();

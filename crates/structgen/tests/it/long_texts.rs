@@ -1,4 +1,4 @@
-//! Texts that are longer than the model's context.
+//! Texts that exceed the model's context.
 
 use serde_json::{Value, json};
 use structgen::decode::GenerateError;
@@ -42,7 +42,7 @@ fn the_answers_of_windows_become_one_that_fits() {
         .matcher()
         .check_text(found.json.as_bytes());
     assert!(refusal.unwrap().is_none(), "{}", found.json);
-    // Each value is one that some window was answered with.
+    // Each value is one of the answers for some window.
     let answers: Vec<Value> = { found.outputs.iter() }
         .map(|output| serde_json::from_str(&output.generation.text).unwrap())
         .collect();

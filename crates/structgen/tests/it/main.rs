@@ -1,4 +1,4 @@
-//! The library as its users see it, on the embedded model.
+//! The library from the outside, on the embedded model.
 
 mod beams_as_transformers;
 mod caches;

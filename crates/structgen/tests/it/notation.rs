@@ -1,4 +1,4 @@
-//! The notation is the one that training writes.
+//! The notation is the same as in training.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! How models of several kinds are asked, and that untrusted text stays text.
+//! How models of several kinds are prompted, and that untrusted text stays text.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use structgen::{GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOpt
 
 use crate::support::{model, runtime};
 
-/// The embedded model's files as a folder, with other names for its special tokens and another template.
+/// Opens the embedded model's files as a folder, with other names for its special tokens and another template.
 fn folder(dir: &Path, tokenizer_config: &Value) -> Model {
     let assets = structgen_model::MAIN;
     let tokenizer = std::str::from_utf8(assets.tokenizer).unwrap();

@@ -1,4 +1,4 @@
-//! The reader beside the decoder: whatever it prefers, what is written stays valid and the same for every way of running it.
+//! The reader beside the decoder: whatever it prefers, outputs stay valid, and equal for every way of running it.
 
 use std::fs;
 use std::path::Path;
@@ -121,7 +121,7 @@ fn many_threads_share_one_session() {
     });
 }
 
-/// A folder with the embedded model and, as its reader, these bytes.
+/// Opens a folder with the embedded model and these bytes as its reader.
 fn folder(path: &Path, reader: Option<&[u8]>) -> structgen::Result<Model> {
     let assets = structgen_model::MAIN;
     for (name, bytes) in [

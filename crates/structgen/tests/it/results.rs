@@ -1,4 +1,4 @@
-//! What the embedded model's outputs say of themselves.
+//! What the embedded model's outputs report about themselves.
 
 use std::ops::ControlFlow;
 
@@ -80,7 +80,7 @@ fn events_come_until_the_callback_stops_them() {
         let written: serde_json::Value = serde_json::from_str(&output.text[span.clone()]).unwrap();
         assert_eq!(value.pointer(pointer), Some(&written));
     }
-    // A text that would go on for long.
+    // A text that would continue for long.
     let many = 20_000;
     let endless = GenerateOptions {
         max_new_tokens: Some(many),

@@ -1,4 +1,4 @@
-//! The strategies on the embedded model: what they give is what a single greedy run gives, up to rounding.
+//! The strategies on the embedded model give the same outputs as a single greedy run, up to rounding.
 
 use structgen::constraint::CompiledConstraint;
 use structgen::decode::{
@@ -48,7 +48,7 @@ fn request(
     request.with_strategy(strategy)
 }
 
-/// An output by speculation, and what became of the drafts.
+/// Returns an output by speculation, with the statistics of drafts.
 fn drafted(model: &Model, request: Request) -> (Generation, SpeculationStats) {
     let outputs = model.submit(request).unwrap().wait().unwrap();
     let Report::Speculation(stats) = outputs.report.clone() else {
@@ -57,7 +57,7 @@ fn drafted(model: &Model, request: Request) -> (Generation, SpeculationStats) {
     (outputs.single().unwrap(), stats)
 }
 
-/// Where two outputs part, the logits of what they chose are next to each other.
+/// Asserts that where two outputs diverge, the logits of their choices are close to each other.
 fn assert_same(model: &mut OrtModel, prompt: &[TokenId], a: &Generation, b: &Generation) -> bool {
     let ids = |output: &Generation| -> Vec<TokenId> {
         output.tokens.iter().map(|token| token.id).collect()

@@ -1,4 +1,4 @@
-//! The embedded model, once as a handle that all tests share and once as it is.
+//! The embedded model, once as a handle that all tests share and once without an engine.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -14,7 +14,8 @@ use structgen::vocab::TokenId;
 use structgen::{Model, ModelOptions};
 use structgen_model::MAIN;
 
-/// Logits change in their last bits with the rows and the pieces of a run: choices may differ where logits are this close.
+/// Logits differ in their last bits with the rows and the pieces of a run: choices may differ where logits are this
+/// close.
 pub(crate) const MARGIN: f32 = 1e-4;
 
 /// What several tests extract.
@@ -36,14 +37,14 @@ pub(crate) const PEOPLE: [&str; 8] = [
     "Eve: 3 years, Paris",
 ];
 
-/// The runtime library, which is fetched where it is missing.
+/// Returns the runtime library, which is downloaded if it is missing.
 pub(crate) fn runtime() -> &'static Runtime {
     let report = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
     structgen::ort::ensure_runtime(report).unwrap()
 }
 
-/// The embedded model, opened once. Tests that compare to the last bit, or count what was reused, open their own: rows of other tests run
-/// beside theirs.
+/// Returns the embedded model, opened once. Tests that compare to the last bit, or count what was reused, open their
+/// own, since rows of other tests run in the same batches.
 pub(crate) fn model() -> Model {
     static MODEL: LazyLock<Model> = LazyLock::new(|| open(&ModelOptions::new()));
     MODEL.clone()
@@ -55,8 +56,8 @@ pub(crate) fn open(options: &ModelOptions) -> Model {
     Model::embedded(options).unwrap()
 }
 
-/// The model that `training/beam_goldens.py` and `training/contrastive_search_goldens.py` were run on: an early extraction model of 0.43M
-/// parameters, which stays as it is when the embedded one is trained anew.
+/// Returns the model that `training/beam_goldens.py` and `training/contrastive_search_goldens.py` were run on: an early
+/// extraction model of 0.43M parameters, which does not change when the embedded one is retrained.
 pub(crate) fn golden_model() -> Model {
     runtime();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens/model");
@@ -70,13 +71,13 @@ pub(crate) fn bare() -> OrtModel {
     source.open(runtime()).unwrap()
 }
 
-/// Runs tokens of one row; the logits of the last.
+/// Runs tokens of one row; returns the logits of the last.
 pub(crate) fn last(model: &mut OrtModel, row: RowId, tokens: &[TokenId]) -> Vec<f32> {
     let output = model.run(&[RowRun::last(row, tokens)], false).unwrap();
     output.row(0).last().to_vec()
 }
 
-/// The logits after a text, in a row of its own.
+/// Returns the logits after a text, in a row of its own.
 pub(crate) fn logits_after(model: &mut OrtModel, tokens: &[TokenId]) -> Vec<f32> {
     let row = model.open_row().unwrap();
     let logits = last(model, row, tokens);

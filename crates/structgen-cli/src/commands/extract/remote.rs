@@ -1,4 +1,4 @@
-//! `structgen extract --server`: a server extracts.
+//! `structgen extract --server`: extraction on a server.
 
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -19,22 +19,22 @@ use crate::output::{detail, note, write_line};
 use crate::remote::{Body, Remote, RemoteError};
 use crate::settings::Settings;
 
-/// Requests at the same time, where `--jobs` does not say.
+/// Concurrent requests, unless `--jobs` gives a number.
 const JOBS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
-/// Texts under way for each request at the same time: one that takes long keeps no others waiting.
+/// Texts in progress per concurrent request, so that a slow one does not hold up the others.
 const AHEAD: usize = 4;
 
-/// A server, and what it is asked about each text.
+/// A server, and the request to send for each text.
 #[derive(Clone)]
 struct Extractor {
     remote: Remote,
-    /// The fields of a request, but for its text.
+    /// The fields of a request, except its text.
     fields: Arc<Body>,
 }
 
 impl Args {
-    /// Has a server extract.
+    /// Extracts on a server.
     pub(super) fn run_on(&self, url: &str, settings: &Settings, schema: &SchemaFile) -> Outcome {
         if settings.options.sequences != 1 {
             let error = "sequences cannot be used with --server: one output comes of a text";
@@ -67,7 +67,7 @@ impl Args {
     }
 
     fn fields(&self, settings: &Settings, schema: &SchemaFile) -> anyhow::Result<Body> {
-        // Log probabilities are part of each reply.
+        // Every reply has log probabilities.
         let own = ["schema.at", "schema.strict", "schema.source", "log_probs"];
         let mut body = settings.request(&own, Map::new())?;
         body.set_json("schema", schema.to_json()?)?;
@@ -93,10 +93,10 @@ impl Extractor {
     }
 }
 
-/// A text, and where its extraction goes.
+/// A text, and where to send its extraction.
 type Job = (String, SyncSender<Result<Reply, RemoteError>>);
 
-/// Threads that each wait for a reply.
+/// Threads that each wait for one reply at a time.
 struct Workers<'a> {
     jobs: SyncSender<Job>,
     count: NonZeroUsize,
@@ -112,7 +112,7 @@ impl<'a> Workers<'a> {
             thread::spawn(move || {
                 let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok((text, done)) = next() {
-                    // A run that has ended needs no more replies.
+                    // The receiver is gone if the run has ended.
                     let _ = done.send(extractor.extract(&text));
                 }
             });
@@ -142,7 +142,7 @@ impl Extracts for Workers<'_> {
         self.results.print_reply(&running.recv()??, id)
     }
 
-    /// What a server cannot do for one text it cannot do for the next: the lines that are left are for `--resume`.
+    /// If the error is not about this text, it would repeat for the next ones: the lines left are for `--resume`.
     fn ends_run(&self, error: &anyhow::Error) -> bool {
         let error = error.downcast_ref::<RemoteError>();
         error.is_some_and(|error| !error.is_of_request())

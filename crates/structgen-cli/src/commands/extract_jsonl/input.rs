@@ -1,23 +1,23 @@
-//! The lines of `extract --jsonl`: texts, or objects with a text and perhaps an id.
+//! The lines of `extract --jsonl`: texts, or objects with a text and an optional id.
 
 use std::io::{self, BufRead, Read};
 
 use anyhow::{anyhow, bail};
 use serde_json::Value;
 
-/// A longer line is refused; the rest of the input is read on.
+/// Longer lines are errors; reading continues after them.
 const LONGEST_LINE: usize = 16 << 20;
 
-/// A text, and the id that its line gives it.
+/// A text, and the id from its line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) id: Option<Value>,
-    /// What is wrong with the line is its own error.
+    /// An invalid line is an error of its own, not of the run.
     pub(super) text: Result<String, String>,
 }
 
 impl Line {
-    /// The next line; none at the end of the input.
+    /// Reads the next line; returns `None` at the end of the input.
     pub(super) fn read(lines: &mut impl BufRead) -> io::Result<Option<Self>> {
         Ok(next_line(lines)?.map(|line| match line {
             Ok(line) => Self::parse(line),
@@ -30,7 +30,7 @@ impl Line {
         Self { id, text }
     }
 
-    /// A line that begins with a brace is an object with a text; every other line is a text.
+    /// Parses a line that starts with a brace as an object with a text; any other line is a text.
     fn parse(line: String) -> Self {
         if line.trim().is_empty() {
             return Self::bad(None, &anyhow!("the line is empty"));
@@ -62,7 +62,8 @@ fn text_of(mut object: Value) -> anyhow::Result<String> {
     }
 }
 
-/// The next line without its end; none at the end of the input. The inner error is the line's own.
+/// Reads the next line without its line break; returns `None` at the end of the input. The inner error is about this
+/// line alone.
 fn next_line(lines: &mut impl BufRead) -> io::Result<Option<anyhow::Result<String>>> {
     let mut bytes = Vec::new();
     let read = lines
@@ -120,7 +121,7 @@ mod tests {
         for bad in ["", "  ", "{", "{}", r#"{"text": 1}"#] {
             assert!(text(bad).text.is_err(), "{bad}");
         }
-        // What a line is called is known even where its text is not.
+        // The id is known even if the text is missing.
         assert_eq!(text(r#"{"id": "a"}"#).id, Some("a".into()));
     }
 

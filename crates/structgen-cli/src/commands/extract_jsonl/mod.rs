@@ -1,4 +1,4 @@
-//! `structgen extract --jsonl`: many texts, several at a time, in order.
+//! `structgen extract --jsonl`: many texts in parallel, answered in order.
 
 mod input;
 mod output;
@@ -19,33 +19,33 @@ use crate::output::{error, shows_progress, tell};
 use input::Line;
 pub(crate) use output::Output;
 
-/// What extracts from the texts, several at a time: a model here, or a server.
+/// Extracts from several texts at a time: a local model, or a server.
 pub(crate) trait Extracts {
-    /// A text under way.
+    /// A text in progress.
     type Running;
 
-    /// How many texts may be under way.
+    /// The maximum number of texts in progress.
     fn capacity(&self) -> usize;
 
-    /// Begins with a text.
+    /// Starts a text.
     fn submit(&self, text: String) -> anyhow::Result<Self::Running>;
 
-    /// Waits for a text's document, and returns it as it is printed.
+    /// Waits for a text's document, and returns it as it is to be printed.
     fn wait(&mut self, running: Self::Running, id: Option<&Value>) -> anyhow::Result<String>;
 
-    /// Whether a document that is found after Ctrl-C may lack something.
+    /// Returns whether a document finished after Ctrl-C may be incomplete.
     fn may_be_cut(&self) -> bool {
         false
     }
 
-    /// Whether an error ends the run, since it is not one of the text.
+    /// Returns whether an error ends the run, because it is not about this text alone.
     fn ends_run(&self, error: &anyhow::Error) -> bool {
         let _ = error;
         false
     }
 }
 
-/// A line of the input under way.
+/// An input line in progress.
 struct Pending<R> {
     number: u64,
     id: Option<Value>,
@@ -64,7 +64,7 @@ pub(crate) fn run<E: Extracts>(
     let (mut number, mut bad) = (0_u64, 0_u64);
     let mut is_open = true;
     loop {
-        // Nobody waits for more input while there is something to be written.
+        // Never block on input while there is output to write.
         while is_open && pending.len() < most {
             let line = match pending.is_empty() {
                 true => wait_for(&lines),
@@ -101,11 +101,11 @@ pub(crate) fn run<E: Extracts>(
         let Pending { number, id, found } = next;
         let found = found.and_then(|running| extractor.wait(running, id.as_ref()));
         if interrupt::happened() && (found.is_err() || extractor.may_be_cut()) {
-            // It is not known to be complete, and those after it keep their order.
+            // The document may be incomplete, and later ones must not come before it.
             break;
         }
         let line = match found {
-            // In JSON a line break is never more than whitespace.
+            // In JSON, a line break is always whitespace.
             Ok(document) => document.replace(['\n', '\r'], " "),
             Err(error) if extractor.ends_run(&error) => {
                 progress.finish_and_clear();
@@ -135,7 +135,7 @@ pub(crate) fn run<E: Extracts>(
     Ok(DONE)
 }
 
-/// The next line, however long it takes, unless the program is interrupted.
+/// Waits for the next line, until the program is interrupted.
 fn wait_for(lines: &Receiver<io::Result<Line>>) -> Result<io::Result<Line>, TryRecvError> {
     loop {
         match lines.recv_timeout(Duration::from_millis(50)) {
@@ -149,7 +149,7 @@ fn wait_for(lines: &Receiver<io::Result<Line>>) -> Result<io::Result<Line>, TryR
     }
 }
 
-/// The lines, read on a thread of their own.
+/// Reads the lines on a thread of its own.
 fn read_lines(mut input: Box<dyn BufRead + Send>, most: usize) -> Receiver<io::Result<Line>> {
     let (sender, receiver) = sync_channel(most);
     thread::spawn(move || {
@@ -163,7 +163,7 @@ fn read_lines(mut input: Box<dyn BufRead + Send>, most: usize) -> Receiver<io::R
     receiver
 }
 
-/// Nothing is drawn where standard error is no terminal.
+/// Returns a progress bar, hidden if standard error is not a terminal.
 fn progress_bar() -> ProgressBar {
     if !shows_progress() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! Where the lines of `extract --jsonl` go, and which of them are there from an earlier run.
+//! Where the lines of `extract --jsonl` go, and which of them an earlier run wrote.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::input::Line;
 use crate::output::write_line;
 
-/// Standard output, or a file that may have lines already.
+/// Standard output, or a file that may already have lines.
 pub(crate) struct Output {
     resumed: Option<Resumed>,
 }
@@ -23,13 +23,13 @@ struct Resumed {
 }
 
 impl Output {
-    /// Standard output, or a file: what it has after its last complete line is cut off.
+    /// Opens standard output, or a file, which is truncated after its last complete line.
     pub(crate) fn open(resume: Option<&Path>) -> anyhow::Result<Self> {
         let resumed = resume.map(Resumed::open).transpose()?;
         Ok(Self { resumed })
     }
 
-    /// Whether the output of this line of the input is there from an earlier run.
+    /// Returns whether an earlier run wrote the output of this input line.
     pub(super) fn has(&mut self, number: u64, line: &Line) -> anyhow::Result<bool> {
         let Some(resumed) = &mut self.resumed else {
             return Ok(false);
@@ -51,7 +51,7 @@ impl Output {
         Ok(true)
     }
 
-    /// Refuses an output of more lines than the input has.
+    /// Returns an error if the output has more lines than the input.
     pub(super) fn check_end(&mut self, lines: u64) -> anyhow::Result<()> {
         if let Some(resumed) = &mut self.resumed
             && resumed.done.next().is_some()
@@ -64,7 +64,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a line in one piece, so that a program that is killed leaves none but complete lines, or part of the last.
+    /// Writes a line at once, so that a killed program leaves only complete lines, or part of the last.
     pub(super) fn write(&mut self, line: &str) -> io::Result<()> {
         match &mut self.resumed {
             None => write_line(line),
@@ -80,7 +80,7 @@ impl Resumed {
             let file = options.read(true).append(true).create(true).open(path)?;
             let end = end_of_lines(&file)?;
             file.set_len(end)?;
-            // What this run adds is not of an earlier one.
+            // Lines that this run appends are not from the earlier run.
             let done = File::open(path)?.take(end);
             Ok(Self {
                 path: path.to_owned(),
@@ -92,7 +92,7 @@ impl Resumed {
     }
 }
 
-/// The number of bytes up to the end of the last complete line.
+/// Returns the number of bytes up to the end of the last complete line.
 fn end_of_lines(file: &File) -> io::Result<u64> {
     let mut reader = BufReader::new(file);
     let (mut at, mut end) = (0, 0);

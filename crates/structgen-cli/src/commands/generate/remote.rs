@@ -1,4 +1,4 @@
-//! `structgen generate --server`: a server generates.
+//! `structgen generate --server`: generation on a server.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::remote::{Body, Events, Remote};
 use crate::settings::Settings;
 use crate::tool_args::structural_tag_text;
 
-/// What is known of an output once it is complete.
+/// What is known about an output once it is complete.
 #[derive(Debug, Default)]
 struct Summary {
     is_cut_off: bool,
@@ -27,7 +27,7 @@ struct Summary {
 }
 
 impl Args {
-    /// Has a server generate. `settings` are those of the flags.
+    /// Generates on a server. `settings` are those given by flags.
     pub(super) fn run_on(&self, url: &str, settings: &Settings) -> Outcome {
         let lists_outputs = settings.lists_outputs();
         let has_tools = self.constraint.tools.is_some();
@@ -141,14 +141,14 @@ impl Summary {
     }
 }
 
-/// The request for a reply that comes in parts.
+/// Requests a streamed reply.
 fn streamed(mut body: Body) -> Body {
     body.set("stream", true);
     body.set("stream_options", json!({"include_usage": true}));
     body
 }
 
-/// Prints the text of an output as it comes.
+/// Prints the text of an output as it arrives.
 fn print_stream(events: Events) -> Result<Summary, Failure> {
     let mut summary = Summary::default();
     let mut has_begun = false;
@@ -171,14 +171,14 @@ fn print_stream(events: Events) -> Result<Summary, Failure> {
         Ok(())
     };
     let printed = print();
-    // The shell's next line begins on a line of its own, whatever came of the output.
+    // End with a line break whatever happened, so that the shell's prompt starts on a new line.
     if has_begun || printed.is_ok() {
         write("\n")?;
     }
     printed.map(|()| summary)
 }
 
-/// The text of a choice, of a chat or of none.
+/// Returns the text of a choice, from a chat or a plain completion.
 fn text_of<'c>(choice: &'c Value, message: &str) -> Option<&'c str> {
     let text = choice
         .get("text")
@@ -186,7 +186,7 @@ fn text_of<'c>(choice: &'c Value, message: &str) -> Option<&'c str> {
     text?.as_str()
 }
 
-/// A message with calls, as [`structgen::tools::Message::to_json`] writes it.
+/// Returns a message with calls, as [`structgen::tools::Message::to_json`] writes it.
 fn calls(choice: &Value, text: &str) -> Value {
     let message = &choice["message"];
     let calls = message["tool_calls"].as_array().into_iter().flatten();
@@ -203,7 +203,7 @@ fn calls(choice: &Value, text: &str) -> Value {
     json
 }
 
-/// Prints what a request took to standard error.
+/// Prints a request's token counts and time to standard error.
 fn report_stats(summary: &Summary, started: Instant) {
     let number = |value: &Option<Value>, pointer: &str| {
         let number = value
@@ -239,7 +239,7 @@ impl ConstraintArgs {
             || self.structural_tag.is_some()
     }
 
-    /// Sets the field that says what the output has to be. What is wrong with it is an error here already.
+    /// Sets the field that constrains the output. An invalid constraint is reported before anything is sent.
     fn set_in(&self, body: &mut Body, settings: &Settings) -> anyhow::Result<()> {
         let options = settings.schema.options(None)?;
         if let Some(path) = &self.json_schema {

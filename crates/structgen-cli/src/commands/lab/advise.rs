@@ -13,7 +13,7 @@ use super::subject::SubjectArgs;
 use super::table::{Table, one, quoted, three, title};
 use crate::settings::SettingsArgs;
 
-/// Tokens of the output where no number is given.
+/// Output tokens, if no number is given.
 const TOKENS: usize = 100;
 
 /// Options of `structgen lab advise`.
@@ -25,7 +25,7 @@ const TOKENS: usize = 100;
 pub(crate) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// Only say what to do about a symptom: loops, nonsense, cut-off, slow or out-of-memory; may be repeated
+    /// Only advise on this symptom: loops, nonsense, cut-off, slow or out-of-memory; may be repeated
     #[arg(long, value_name = "NAME")]
     symptom: Vec<Symptom>,
     #[command(flatten)]
@@ -124,7 +124,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     })
 }
 
-/// What to do about symptoms that somebody saw.
+/// Advises on symptoms that the user has seen.
 fn only(symptoms: &[Symptom]) -> Report {
     let groups = symptoms
         .iter()

@@ -10,10 +10,10 @@ use super::report::{Report, ReportArgs};
 use super::subject::SubjectArgs;
 use super::table::{Table, one, title};
 
-/// At how many lengths the text is run anew.
+/// Number of lengths at which the whole text is run without a cache.
 const LENGTHS: usize = 8;
 
-/// How often each is measured; the fastest counts.
+/// Runs per measurement; the fastest counts.
 const RUNS: usize = 3;
 
 /// Options of `structgen lab cache`.
@@ -25,7 +25,7 @@ const RUNS: usize = 3;
 pub(crate) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// How many tokens are generated
+    /// Number of tokens to generate
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = crate::args::at_least_one::<usize>)]
     tokens: usize,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
         token_times: true,
         ..GenerateOptions::default()
     };
-    // The time of a step: from the token before to this one. The fastest of the runs has the least of other work in it.
+    // The time of a step is that between two tokens. The fastest run is the one least disturbed by other work.
     let mut steps: Vec<f64> = Vec::new();
     let mut text = prompt.clone();
     for _ in 0..RUNS {
@@ -84,7 +84,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
             continue;
         }
         let length = prompt.len() + step + 1;
-        // A single step is too short for the clock: those around it count as well.
+        // A single step is too short to time: average over its neighbours.
         let around = &steps[step.saturating_sub(2)..steps.len().min(step + 3)];
         let with_cache = around.iter().sum::<f64>() / around.len() as f64;
         let mut without = f64::INFINITY;

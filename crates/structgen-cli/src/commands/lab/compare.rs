@@ -20,14 +20,14 @@ use super::table::{Table, percent, three, title};
     TV is the total variation\ndistance of the draws. Each draw is a first step: samplers with a memory have none."
 )]
 pub(crate) struct Args {
-    /// Another way to choose: parameters with commas between them, such as top_h=0.4 or temperature=0.7,min_p=0.1; may
-    /// be repeated
+    /// Another sampling method: comma-separated parameters, such as top_h=0.4 or temperature=0.7,min_p=0.1; may be
+    /// repeated
     #[arg(long, value_name = "NAME=VALUE,…")]
     sampler: Vec<String>,
-    /// Draws of each
+    /// Number of draws per method
     #[arg(long, value_name = "N", default_value_t = DRAWS)]
     draws: usize,
-    /// The seed of the draws
+    /// Seed of the draws
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u64,
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     })
 }
 
-/// A method of parameters that are written `name=value,name=value`.
+/// Parses a method written as `name=value,name=value`.
 fn method(text: &str) -> anyhow::Result<Method> {
     let mut params = Params::default();
     params.options.sampling.temperature = 1.0;

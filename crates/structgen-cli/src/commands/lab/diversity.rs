@@ -11,7 +11,7 @@ use super::report::{Report, ReportArgs};
 use super::subject::{Outputs, Subject, SubjectArgs};
 use super::table::{Table, one, percent, quoted, three, title};
 
-/// Greedy and the temperatures of the first table.
+/// Greedy decoding, and the temperatures of the first table.
 const SHARES: [f32; 5] = [0.0, 0.3, 0.7, 1.0, 1.5];
 
 /// The temperatures of the sweep.
@@ -30,20 +30,20 @@ const TOP_P: [f32; 4] = [0.5, 0.7, 0.9, 0.95];
 pub(crate) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// Outputs of the first table; the others have half as many
+    /// Number of outputs for the first table; the others use half as many
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = crate::args::at_least_one::<usize>)]
     outputs: usize,
-    /// Tokens of each output
+    /// Number of tokens per output
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = crate::args::at_least_one::<usize>)]
     tokens: usize,
-    /// The seed of the draws
+    /// Seed of the draws
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u64,
     #[command(flatten)]
     pub(super) report: ReportArgs,
 }
 
-/// Outputs at a setting, and their measures.
+/// Outputs at one setting, and their metrics.
 struct Measured {
     name: String,
     outputs: Outputs,
@@ -202,13 +202,13 @@ fn table(rows: &[Measured]) -> String {
     table.text()
 }
 
-/// The mean number of tokens that the samplers leave at a step of some outputs.
+/// Returns the mean number of tokens that the samplers keep per step, over some outputs.
 fn nucleus(subject: &Subject, outputs: &Outputs, sampling: &SamplingParams) -> anyhow::Result<f64> {
     let mut chain = SamplerChain::new(sampling, 0)?;
     let mut candidates = Candidates::default();
     let mut sizes = Vec::new();
     for ids in outputs.ids() {
-        // The logits after a token are those of the next one's step.
+        // The logits after a token are those of the next step.
         let before = &ids[..ids.len().saturating_sub(1)];
         let text = [&subject.prompt[..], before].concat();
         for logits in subject.model.logits(&text, ids.len())? {

@@ -15,7 +15,7 @@ use super::table::{Table, perplexity, quoted, three, title};
 use crate::args::LoadArgs;
 use crate::input::TextArgs;
 
-/// The text that is held out where none is given.
+/// The held-out text, if none is given.
 const TEXT: &str = "The order of 12 March was delivered on Friday. Two of the five lamps were broken, \
     and the invoice of 148.50 EUR named the wrong address.";
 
@@ -28,16 +28,16 @@ const TEXT: &str = "The order of 12 March was delivered on Friday. Two of the fi
 pub(crate) struct Args {
     #[command(flatten)]
     text: TextArgs,
-    /// The share of the tokens that are the prompt
+    /// Share of the tokens to use as the prompt
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     prompt_share: f64,
-    /// Samples beside the truth
+    /// Number of samples to compare with the true continuation
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = crate::args::at_least_one::<usize>)]
     samples: usize,
-    /// The temperature of the samples
+    /// Temperature of the samples
     #[arg(long, value_name = "T", default_value_t = 0.7)]
     temperature: f32,
-    /// The seed of the samples
+    /// Seed of the samples
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u64,
     #[command(flatten)]

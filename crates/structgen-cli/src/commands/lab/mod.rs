@@ -1,4 +1,5 @@
-//! `structgen lab`: decoding, models and memory under a glass. One file per tool; the formulas are in `structgen-lab`.
+//! `structgen lab`: tools to inspect decoding, models and memory. One file per tool; the formulas are in
+//! `structgen-lab`.
 
 mod advise;
 mod cache;
@@ -30,23 +31,23 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Tool {
-    /// What temperatures do to a distribution, and which one suits a task.
+    /// Show what temperatures do to a distribution, and which one suits a task.
     Temperature(temperature::Args),
-    /// One step under a glass: logits, mask, samplers one after another, the draw.
+    /// Show one step in detail: logits, mask, each sampler in turn, and the draw.
     Step(Box<step::Args>),
-    /// Samplers compared: what they keep, and how far their draws are from the distribution.
+    /// Compare samplers: which tokens they keep, and how far their draws are from the distribution.
     Compare(compare::Args),
-    /// How different outputs are, by temperature, top-k and top-p.
+    /// Measure how much outputs differ, by temperature, top-k and top-p.
     Diversity(diversity::Args),
-    /// What penalties do about repetition.
+    /// Measure how penalties reduce repetition.
     Repetition(repetition::Args),
-    /// How probable the true continuation of a text is, beside what the model writes.
+    /// Measure how probable the true continuation of a text is, compared with the model's own.
     Heldout(heldout::Args),
-    /// What the cache of keys and values saves.
+    /// Measure what the KV cache saves.
     Cache(cache::Args),
-    /// Strategies side by side, with three seeds each.
+    /// Compare strategies side by side, with three seeds each.
     Strategies(strategies::Args),
-    /// What an output shows, and what to change.
+    /// Find symptoms in an output, and suggest what to change.
     Advise(Box<advise::Args>),
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn show(output: &ReportArgs, report: impl FnOnce() -> anyhow::Result<Report>) -> Outcome {
-    // A picture that cannot be written is known before the work is done.
+    // Report a plot that cannot be written before doing the work.
     output.check()?;
     output.print(&report()?)?;
     Ok(DONE)

@@ -10,7 +10,7 @@ use super::report::{Report, ReportArgs};
 use super::subject::SubjectArgs;
 use super::table::{Table, percent, quoted, three, title};
 
-/// How many tokens are listed as the most common ones.
+/// Number of most common tokens to list.
 const COMMON: usize = 5;
 
 /// Options of `structgen lab repetition`.
@@ -22,10 +22,10 @@ const COMMON: usize = 5;
 pub(crate) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// The penalties; 1 is none
+    /// Penalties to compare; 1 is none
     #[arg(long, value_name = "R", value_delimiter = ',', default_values_t = [1.0, 1.1, 1.3, 1.5, 2.0])]
     penalties: Vec<f32>,
-    /// Tokens of each output
+    /// Number of tokens per output
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = crate::args::at_least_one::<usize>)]
     tokens: usize,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What a tool found: as text, as JSON and as a picture.
+//! A tool's findings, as text, as JSON and as a plot.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use structgen_lab::chart::{Chart, Theme};
 
 use crate::output::{note, write, write_line};
 
-/// How what a tool found is shown.
+/// How to show a tool's findings.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ReportArgs {
@@ -19,24 +19,25 @@ pub(crate) struct ReportArgs {
     plot: PlotArgs,
 }
 
-/// Where a picture is drawn.
+/// Where to draw a plot.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PlotArgs {
-    /// Draw a picture into a file, by its name as SVG or PNG
+    /// Draw a plot into a file, as SVG or PNG by its extension
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PathBuf>,
-    /// The picture's colours: light, dark, or auto, by which an SVG follows its reader's scheme and a PNG is light
+    /// Colours of the plot: light, dark or auto; with auto, an SVG follows the viewer's colour scheme and a PNG is
+    /// light
     #[arg(long, value_name = "THEME", default_value_t = Theme::Auto, requires = "plot")]
     theme: Theme,
 }
 
 impl PlotArgs {
-    /// Whether a picture is asked for. A name that is no picture's is an error.
+    /// Returns whether a plot was requested, or an error if the file name is not that of a plot.
     pub(crate) fn is_asked_for(&self) -> anyhow::Result<bool> {
         Ok(self.plot.as_deref().map(format_of).transpose()?.is_some())
     }
 
-    /// Draws the picture, if one is asked for.
+    /// Draws the plot, if one was requested.
     pub(crate) fn draw(&self, chart: &Chart) -> anyhow::Result<()> {
         let Some(path) = &self.plot else {
             return Ok(());
@@ -52,13 +53,13 @@ impl PlotArgs {
     }
 }
 
-/// What a tool found.
+/// A tool's findings.
 pub(crate) struct Report {
     /// As JSON.
     pub(crate) json: Value,
     /// As tables and sentences.
     pub(crate) text: String,
-    /// As a picture.
+    /// As a plot.
     pub(crate) chart: Chart,
 }
 
@@ -81,7 +82,7 @@ fn format_of(path: &Path) -> anyhow::Result<Format> {
 }
 
 impl ReportArgs {
-    /// Whether a picture is asked for that can be drawn.
+    /// Returns an error if a plot was requested that cannot be drawn.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         self.plot.is_asked_for()?;
         Ok(())

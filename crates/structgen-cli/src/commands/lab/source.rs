@@ -14,7 +14,7 @@ use crate::input::read_text_file;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Logits")]
 pub(crate) struct SourceArgs {
-    /// Logits, with commas or spaces between them
+    /// Logits, separated by commas or spaces
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -22,13 +22,13 @@ pub(crate) struct SourceArgs {
         group = "source"
     )]
     logits: Option<String>,
-    /// A file with logits: numbers with commas or white space between them
+    /// File of logits, separated by commas or white space
     #[arg(long, value_name = "FILE", group = "source")]
     logits_file: Option<PathBuf>,
-    /// A distribution over 1,000 tokens: zipf, peaked, flat or bimodal
+    /// Distribution over 1,000 tokens: zipf, peaked, flat or bimodal
     #[arg(long, value_name = "NAME", group = "source")]
     distribution: Option<NamedDistribution>,
-    /// What a model gives after this prompt
+    /// Use the model's logits after this prompt
     #[arg(long, value_name = "TEXT", group = "source")]
     prompt: Option<String>,
     #[command(flatten)]
@@ -38,23 +38,23 @@ pub(crate) struct SourceArgs {
 /// Logits of a step.
 pub(crate) struct Logits {
     pub(crate) logits: Vec<f32>,
-    /// Where they come from, for a heading.
+    /// Their source, for a heading.
     pub(crate) about: String,
     vocabulary: Option<Arc<Vocabulary>>,
 }
 
 impl SourceArgs {
-    /// Whether the logits are given, and no model is asked.
+    /// Returns whether the logits are given, so that no model is needed.
     pub(crate) fn is_without_model(&self) -> bool {
         self.logits.is_some() || self.logits_file.is_some() || self.distribution.is_some()
     }
 
-    /// The prompt, where one is given.
+    /// Returns the prompt, if one was given.
     pub(crate) fn prompt(&self) -> Option<&str> {
         self.prompt.as_deref()
     }
 
-    /// The logits, or the default where nothing is given.
+    /// Reads the logits, or returns `default` if no source was given.
     pub(crate) fn read(&self, default: impl FnOnce() -> Logits) -> anyhow::Result<Logits> {
         if self.is_without_model() && self.load.model.model.is_some() {
             bail!("--model gives logits, and others are given: leave one of them out");
@@ -104,7 +104,7 @@ impl Logits {
         }
     }
 
-    /// What a token is called: its text where there is a vocabulary, and its number.
+    /// Describes a token: its id, and its text if there is a vocabulary.
     pub(crate) fn token(&self, id: u32) -> String {
         match &self.vocabulary {
             Some(vocabulary) => token_text(TokenId(id), vocabulary),
@@ -113,7 +113,7 @@ impl Logits {
     }
 }
 
-/// A token's text in quotes, or the name of a special one.
+/// Returns a token's text in quotes, or the name of a special token.
 pub(crate) fn token_text(token: TokenId, vocabulary: &Vocabulary) -> String {
     match vocabulary.token_bytes(token) {
         Some(bytes) if !bytes.is_empty() => {

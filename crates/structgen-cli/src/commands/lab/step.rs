@@ -18,7 +18,7 @@ use crate::commands::demo_samples::samples;
 use crate::input::Document;
 use crate::settings::SettingsArgs;
 
-/// How many tokens a picture shows.
+/// Number of tokens in a plot.
 const BARS: usize = 12;
 
 /// Options of `structgen lab step`.
@@ -29,10 +29,10 @@ const BARS: usize = 12;
     where none is given."
 )]
 pub(crate) struct Args {
-    /// A schema whose mask is shown: a file, or the schema itself
+    /// Show the mask of this schema: a file, or the schema itself
     #[arg(long, value_name = "FILE", group = "step_constraint")]
     json_schema: Option<PathBuf>,
-    /// A regular expression whose mask is shown
+    /// Show the mask of this regular expression
     #[arg(
         long,
         value_name = "PATTERN",
@@ -40,13 +40,13 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     regex: Option<String>,
-    /// A grammar whose mask is shown: a file, or the grammar itself
+    /// Show the mask of this grammar: a file, or the grammar itself
     #[arg(long, value_name = "FILE", group = "step_constraint")]
     grammar: Option<PathBuf>,
-    /// The output up to the step; of the sample text, up to its first value
+    /// Output before the step [default for the sample text: the output up to its first value]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     after: Option<String>,
-    /// How many tokens are listed
+    /// Number of tokens to list
     #[arg(long, value_name = "N", default_value_t = 15)]
     tokens: usize,
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     pub(super) report: ReportArgs,
 }
 
-/// A step with what its tokens are called.
+/// A step, and what to call its tokens.
 struct Shown {
     step: Step,
     about: String,
@@ -88,7 +88,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     Ok(shown.report(args.tokens.max(1)))
 }
 
-/// The parameters, or temperature, top-k and top-p of a balanced task where none but a seed is given.
+/// Returns the parameters, or if at most a seed is given, the temperature, top-k and top-p of a balanced task.
 pub(crate) fn or_balanced(sampling: SamplingParams) -> SamplingParams {
     let seed = sampling.seed;
     let plain = SamplingParams {
@@ -107,7 +107,7 @@ pub(crate) fn or_balanced(sampling: SamplingParams) -> SamplingParams {
     }
 }
 
-/// The step of a model, after its prompt and the output so far.
+/// Runs a model's step, after its prompt and the output so far.
 fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
     let model = args.source.load.load()?;
     let schema = match &args.json_schema {
@@ -176,7 +176,7 @@ fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
     Ok(Shown { step, about, name })
 }
 
-/// The output of the sample up to its first value, which is where there is something to choose.
+/// Returns the sample's output up to its first value, the first place with a choice.
 fn first_value() -> anyhow::Result<String> {
     let sample = samples()?
         .into_iter()
@@ -260,7 +260,7 @@ impl Shown {
                 )
             }
         };
-        // The most probable of the model's tokens, and of those that are left.
+        // The most probable tokens of the model, and of those that are left.
         let mut ids: Vec<u32> = step
             .model
             .iter()

@@ -9,7 +9,7 @@ use super::report::{Report, ReportArgs};
 use super::subject::SubjectArgs;
 use super::table::{Table, quoted, three, title};
 
-/// The characters of each output that are shown.
+/// Characters to show of each output.
 const CHARACTERS: usize = 300;
 
 /// Options of `structgen lab strategies`.
@@ -21,10 +21,10 @@ const CHARACTERS: usize = 300;
 pub(crate) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// Tokens of each output
+    /// Number of tokens per output
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = crate::args::at_least_one::<usize>)]
     tokens: usize,
-    /// The first of three seeds
+    /// First of three consecutive seeds
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
             log_probs = subject.score(&ids)?;
         }
         let found = Diversity::of(&ids, &log_probs);
-        // Within each output: strategies without seeds have one, in which less can repeat than in three.
+        // Within each output: a strategy without seeds has only one, and one output repeats less than three do.
         let within = ids.iter().map(|one| distinct(std::slice::from_ref(one), 2));
         let within = mean(within);
         let difference = match ids.len() {

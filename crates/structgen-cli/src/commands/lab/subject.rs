@@ -1,4 +1,4 @@
-//! A model and a prompt: what most tools look at.
+//! A model and a prompt, the subject of most tools.
 
 use anyhow::Context;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::args::LoadArgs;
 use crate::commands::demo_samples::samples;
 use crate::input::TextArgs;
 
-/// What a model that was not made for extraction goes on with, where no prompt is given.
+/// The prompt for a model that was not made for extraction, if none is given.
 pub(crate) const OPENING: &str = "Once upon a time";
 
 /// A model, and a prompt.
@@ -31,18 +31,18 @@ pub(crate) struct SubjectArgs {
 pub(crate) struct Subject {
     pub(crate) model: Model,
     pub(crate) prompt: Vec<TokenId>,
-    /// What is looked at, for a heading.
+    /// A description for headings.
     pub(crate) about: String,
 }
 
 impl SubjectArgs {
-    /// Loads the model. Without a prompt, the embedded one is asked for what it was made for, an extraction, and
-    /// others go on with the opening of a tale.
+    /// Loads the model. The default prompt is a sample extraction for the embedded model, which was made for that, and
+    /// the opening of a tale for others.
     pub(crate) fn load(&self) -> anyhow::Result<Subject> {
         self.load_for(true)
     }
 
-    /// Loads the model. Without a prompt, it goes on with the opening of a tale, which makes small models loop.
+    /// Loads the model. The default prompt is the opening of a tale, which makes small models loop.
     pub(crate) fn load_for_text(&self) -> anyhow::Result<Subject> {
         self.load_for(false)
     }
@@ -77,7 +77,7 @@ impl SubjectArgs {
     }
 }
 
-/// The request of an extraction: of a text and a schema, or of a sample where there is none.
+/// Builds the request of an extraction from a text under a schema, or from a sample if no schema is given.
 pub(crate) fn extraction(
     model: &Model,
     text: &str,
@@ -107,14 +107,14 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// The ids of each output.
+    /// Returns the token ids of each output.
     pub(crate) fn ids(&self) -> Vec<Vec<TokenId>> {
         let ids =
             |generation: &Generation| generation.tokens.iter().map(|token| token.id).collect();
         self.generations.iter().map(ids).collect()
     }
 
-    /// The log probabilities of all tokens under the model, at temperature one.
+    /// Returns the log probabilities of all tokens under the model, at temperature 1.
     pub(crate) fn log_probs(&self) -> Vec<f64> {
         let tokens = self
             .generations
@@ -127,7 +127,7 @@ impl Outputs {
 }
 
 impl Subject {
-    /// Free outputs with these parameters.
+    /// Generates unconstrained outputs with these parameters.
     pub(crate) fn generate(
         &self,
         sampling: SamplingParams,
@@ -144,7 +144,7 @@ impl Subject {
         self.run(options, Strategy::default())
     }
 
-    /// The best output of a beam search.
+    /// Returns the best output of a beam search.
     pub(crate) fn beams(&self, width: usize, tokens: usize) -> anyhow::Result<Outputs> {
         let beams = BeamOptions {
             width,
@@ -169,11 +169,11 @@ impl Subject {
         })
     }
 
-    /// The log probabilities of the tokens of outputs, where the strategy does not know them.
+    /// Computes the log probabilities of outputs' tokens, for strategies that do not report them.
     pub(crate) fn score(&self, outputs: &[Vec<TokenId>]) -> anyhow::Result<Vec<f64>> {
         let mut score = Score::default();
         for ids in outputs {
-            // The logits after a token are those of the next one's step.
+            // The logits after a token are those of the next step.
             let before = &ids[..ids.len().saturating_sub(1)];
             let text = [&self.prompt[..], before].concat();
             let rows = self.model.logits(&text, ids.len())?;
@@ -184,7 +184,7 @@ impl Subject {
         Ok(score.log_probs)
     }
 
-    /// What a token is called.
+    /// Describes a token.
     pub(crate) fn token(&self, id: u32) -> String {
         super::source::token_text(TokenId(id), self.model.tokenizer().vocabulary())
     }

@@ -1,17 +1,17 @@
-//! Tables on the terminal, in one style: a heading, a line under it, numbers to the right.
+//! Tables on the terminal in one style: underlined headings, numbers aligned right.
 
 use structgen_lab::heldout::Score;
 
 use crate::output::paint;
 
-/// A table that is written once all rows are known.
+/// A table, which is laid out once all rows are known.
 pub(crate) struct Table {
     heads: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these columns. Columns whose head begins with `<` go to the left.
+    /// Creates a table with these columns. A column whose head starts with `<` is aligned left.
     pub(crate) fn new(heads: impl Into<Vec<&'static str>>) -> Self {
         Self {
             heads: heads.into(),
@@ -58,12 +58,12 @@ impl Table {
     }
 }
 
-/// A heading above a table.
+/// Formats a heading above a table.
 pub(crate) fn title(text: &str) -> String {
     format!("{}\n\n", paint().bold(text))
 }
 
-/// A number with three decimals; what is infinite is said to be.
+/// Formats a number with three decimals, or as infinite.
 pub(crate) fn three(number: f64) -> String {
     match number.is_finite() {
         true => format!("{number:.3}"),
@@ -71,17 +71,17 @@ pub(crate) fn three(number: f64) -> String {
     }
 }
 
-/// A number with one decimal.
+/// Formats a number with one decimal.
 pub(crate) fn one(number: f64) -> String {
     format!("{number:.1}")
 }
 
-/// A share as percent.
+/// Formats a share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A text on one line, in quotes, cut after `most` characters.
+/// Quotes a text on one line, truncated to `most` characters.
 pub(crate) fn quoted(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).collect();
     if text.chars().nth(most).is_some() {
@@ -90,7 +90,7 @@ pub(crate) fn quoted(text: &str, most: usize) -> String {
     format!("{shown:?}")
 }
 
-/// The perplexity of a score, and infinity where a token is impossible.
+/// Formats the perplexity of a score, infinite if a token is impossible.
 pub(crate) fn perplexity(score: &Score) -> String {
     match score.perplexity() {
         finite if finite.is_finite() => format!("{finite:.1}"),

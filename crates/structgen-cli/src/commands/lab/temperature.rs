@@ -8,10 +8,10 @@ use super::report::{Report, ReportArgs};
 use super::source::{Logits, SourceArgs};
 use super::table::{Table, percent, three, title};
 
-/// The logits that are looked at where none are given.
+/// The logits to show if none are given.
 const LOGITS: [f32; 12] = [5.0, 4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -1.0, -2.0];
 
-/// How many ranks a picture shows.
+/// Number of ranks in a plot.
 const RANKS: usize = 20;
 
 /// Options of `structgen lab temperature`.
@@ -22,10 +22,10 @@ const RANKS: usize = 20;
     for balanced, 1.5 to 2.3 for creative texts."
 )]
 pub(crate) struct Args {
-    /// The temperatures
+    /// Temperatures to show
     #[arg(long, value_name = "T", value_delimiter = ',', default_values_t = TEMPERATURES)]
     temperatures: Vec<f64>,
-    /// Recommend a temperature for a task: factual, balanced or creative; without it, for each
+    /// Recommend a temperature for a task: factual, balanced or creative [default: each of them]
     #[arg(long, value_name = "TASK")]
     recommend: Option<TemperatureTask>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `structgen model compare`: two models side by side, and how far they agree.
+//! `structgen model compare`: two models side by side, and how often they agree.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use crate::input::read_text_file;
 use crate::models::{folder_bytes, resolve};
 use crate::output::write_line;
 
-/// The texts that both read where none are given: prose, code, data and two more languages.
+/// The default texts: prose, code, data and two more languages.
 const TEXTS: [&str; 6] = [
     "The ferry leaves at seven in the morning, and in winter only on weekdays. Whoever misses it waits until noon, or \
      takes the bus around the bay, which is slower but costs half as much.",
@@ -33,7 +33,7 @@ const TEXTS: [&str; 6] = [
     "Le musée est fermé le mardi. Les autres jours, il ouvre à dix heures et l'entrée est gratuite pour les enfants.",
 ];
 
-/// The most tokens of a text: the rows of logits of one are held at once.
+/// Maximum number of tokens per text: all rows of its logits are in memory at once.
 const LONGEST: usize = 256;
 
 /// Options of `structgen model compare`.
@@ -44,16 +44,16 @@ const LONGEST: usize = 256;
     models of one vocabulary."
 )]
 pub(super) struct Args {
-    /// A model folder, or the name of a registered model
+    /// Model folder, or the name of a registered model
     a: PathBuf,
-    /// The model that is compared with it
+    /// Model to compare it with
     b: PathBuf,
     #[command(flatten)]
     texts: TextsArgs,
-    /// Rounds in which speed is measured
+    /// Number of rounds for measuring speed
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one::<usize>)]
     rounds: usize,
-    /// Tokens that each generates in a round
+    /// Number of tokens that each model generates per round
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = at_least_one::<usize>)]
     tokens: usize,
 }
@@ -61,7 +61,7 @@ pub(super) struct Args {
 /// The texts that both models read.
 #[derive(clap::Args, Debug)]
 pub(super) struct TextsArgs {
-    /// A file with a text in each line, instead of six short ones
+    /// File with one text per line, instead of the six built-in ones
     #[arg(long, value_name = "FILE")]
     texts: Option<PathBuf>,
 }
@@ -85,14 +85,14 @@ impl TextsArgs {
     }
 }
 
-/// One of two models.
+/// One of the two models.
 struct Side {
     name: String,
     bytes: u64,
     quantization: String,
     load: Duration,
     model: Model,
-    /// Tokens per second, of each round.
+    /// Tokens per second in each round.
     speeds: Vec<f64>,
 }
 
@@ -116,7 +116,7 @@ impl Side {
         })
     }
 
-    /// Generates greedily, however early the model would end.
+    /// Generates greedily, ignoring end-of-sequence tokens.
     fn run(&mut self, tokens: usize) -> anyhow::Result<()> {
         let prompt = self.model.encode_prompt(TEXTS[0])?;
         let tokens = self.model.room_after(&prompt, tokens);
@@ -154,14 +154,14 @@ impl Side {
 
 pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
     let texts = args.texts.read()?;
-    // Neither of them pays for loading the library.
+    // Load the library first, so that neither model's loading time includes it.
     Runtime::load(&ModelOptions::new().search())?;
     let [mut a, mut b] = [Side::load(&args.a)?, Side::load(&args.b)?];
     for round in 0..=args.rounds {
         for side in [&mut a, &mut b] {
             side.run(args.tokens)?;
             if round == 0 {
-                // The first one warms up.
+                // The first round is for warm-up.
                 side.speeds.clear();
             }
         }
@@ -209,7 +209,7 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
     Ok(DONE)
 }
 
-/// The end of a path that fits into a column.
+/// Truncates a path at its start to fit into a column.
 fn shortened(name: &str) -> String {
     const WIDTH: usize = 20;
     match name.chars().count() {
@@ -226,10 +226,10 @@ fn have_one_vocabulary(a: &Model, b: &Model) -> bool {
     a.tokens().eq(b.tokens())
 }
 
-/// How far a model agrees with a reference whose vocabulary it has, over these texts.
+/// Measures the agreement of a model with a reference with the same vocabulary, over these texts.
 ///
 /// # Errors
-/// When a model fails, and where the vocabularies differ.
+/// If a model fails, or the vocabularies differ.
 pub(super) fn agreement_of_folders(
     reference: &Path,
     other: &Path,
@@ -276,7 +276,7 @@ pub(super) fn as_json(agreement: &Agreement) -> Value {
     json!({
         "positions": agreement.positions,
         "same_greedy_token": agreement.greedy(),
-        // JSON has no number for infinity.
+        // JSON cannot represent infinity.
         "mean_kl": Some(agreement.mean_kl()).filter(|kl| kl.is_finite()),
         "largest_kl": Some(agreement.largest_kl).filter(|kl| kl.is_finite()),
     })

@@ -1,4 +1,4 @@
-//! `structgen model convert-help`: which exporter turns a model into a folder that works.
+//! `structgen model convert-help`: which exporter converts a model into a working folder.
 
 use std::process::ExitCode;
 
@@ -7,11 +7,11 @@ use serde_json::json;
 use crate::error::DONE;
 use crate::output::write_line;
 
-/// The exporters' versions that were checked (docs/model-folders.md).
+/// The exporter versions that were checked (docs/model-folders.md).
 const OPTIMUM: &str = "optimum 2.1 with optimum-onnx 0.1";
 const GENAI: &str = "onnxruntime-genai 0.18";
 
-/// Families of which an export of optimum had the exporter's own tokens.
+/// Families whose optimum export generated the same tokens as with the exporter's own runtime.
 const BY_OPTIMUM: [&str; 30] = [
     "arcee",
     "bloom",
@@ -50,10 +50,10 @@ const BY_GENAI: [&str; 8] = [
     "gemma2", "granite", "llama", "nemotron", "olmo", "phi", "phi3", "qwen3",
 ];
 
-/// Encoder-decoders, of which an export of optimum had transformers' own tokens.
+/// Encoder-decoder families whose optimum export generated the same tokens as with transformers.
 const ENCODER_DECODERS: [&str; 4] = ["bart", "marian", "mt5", "t5"];
 
-/// Names of models that do not begin with the name of their family.
+/// Model names that do not start with the name of their family.
 const OTHER_NAMES: [(&str, &str); 15] = [
     ("codellama", "llama"),
     ("tinyllama", "llama"),
@@ -111,7 +111,7 @@ pub(super) fn run(name: &str, json: bool) -> anyhow::Result<ExitCode> {
     Ok(DONE)
 }
 
-/// The family of a model, by its name: the longest that its last part begins with.
+/// Finds a model's family: the longest one that the last part of its name starts with.
 fn family(name: &str) -> Option<&'static str> {
     let last = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let plain = |text: &str| text.replace(['-', '_', '.', ' '], "");

@@ -1,4 +1,4 @@
-//! `structgen model add hf:ORG/NAME`: a model folder from the Hugging Face hub.
+//! `structgen model add hf:ORG/NAME`: downloads a model folder from the Hugging Face hub.
 
 use std::env;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::interrupt;
 use crate::models::{data_folder, registry};
 use crate::output::{detail, note, shows_progress, write_line};
 
-/// The hub where `HF_ENDPOINT` names no other.
+/// The hub, unless `HF_ENDPOINT` names another.
 const HUB: &str = "https://huggingface.co";
 
 pub(super) fn add(repository: &str, args: &AddArgs, json: bool) -> anyhow::Result<ExitCode> {
@@ -72,7 +72,7 @@ pub(super) fn add(repository: &str, args: &AddArgs, json: bool) -> anyhow::Resul
     Ok(DONE)
 }
 
-/// The hub of the environment: `HF_ENDPOINT`, `HF_TOKEN`, and `HF_HUB_OFFLINE`, which forbids it.
+/// The hub as configured by `HF_ENDPOINT`, `HF_TOKEN`, and `HF_HUB_OFFLINE`, which forbids downloads.
 fn hub() -> anyhow::Result<Hub> {
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let is_offline =
@@ -89,7 +89,7 @@ fn hub() -> anyhow::Result<Hub> {
     )?)
 }
 
-/// The variant that is asked for, or the only one.
+/// Returns the requested variant, or the only one.
 fn chosen(repository: &Repository, wanted: Option<&str>) -> anyhow::Result<Variant> {
     let name = &repository.name;
     let mut found = variants(&repository.files);
@@ -123,7 +123,7 @@ fn chosen(repository: &Repository, wanted: Option<&str>) -> anyhow::Result<Varia
     }
 }
 
-/// The repository's own name, with the variant where it is none without a name.
+/// Returns the repository's own name, with the variant's if it has one.
 fn default_name(name: &RepositoryName, variant: &Variant) -> String {
     match variant.is_plain() {
         true => name.name().to_owned(),
@@ -145,10 +145,10 @@ fn folder(args: &SourceArgs, name: &RepositoryName, variant: &Variant) -> anyhow
     Ok(data.join("models").join(name.owner()).join(own))
 }
 
-/// The registered model of this name, if it is of this folder.
+/// Returns the registered model of this name, if it has this folder.
 ///
 /// # Errors
-/// When another one has the name: before anything is downloaded.
+/// If another model has the name; this is known before anything is downloaded.
 fn known(name: &str, folder: &std::path::Path) -> anyhow::Result<Option<RegisteredModel>> {
     match registry()?.find(name)? {
         Some(model)

@@ -12,7 +12,7 @@ use crate::error::DONE;
 use crate::models::{folder_bytes, registry};
 use crate::output::write_line;
 
-/// Gigabytes with one digit, or less in smaller units.
+/// Formats a size in gigabytes with one decimal, or in smaller units.
 pub(super) fn size(bytes: u64) -> String {
     match bytes as f64 {
         bytes if bytes >= 1e8 => format!("{:.1} GB", bytes / 1e9),
@@ -35,7 +35,7 @@ pub(super) fn add(
     Ok(DONE)
 }
 
-/// Adds a folder to the list.
+/// Registers a folder.
 pub(super) fn register(
     folder: &Path,
     name: Option<&str>,
@@ -91,7 +91,7 @@ pub(super) fn remove(name: &str, with_files: bool, json: bool) -> anyhow::Result
     let registry = registry()?;
     let model = registry.get(name)?;
     if with_files {
-        // A folder that is no model's any more is not deleted.
+        // Never delete a folder that is no longer a model's.
         ModelFolder::open(&model.folder, None)
             .with_context(|| format!("{} is not deleted", model.folder.display()))?;
         std::fs::remove_dir_all(&model.folder)

@@ -1,4 +1,4 @@
-//! What a model has and takes: `info` and `memory`.
+//! `info` and `memory`: what a model consists of, and how much memory it needs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,16 +25,16 @@ use crate::process;
     activations = 10% of the weights. A GB is 10^9 bytes."
 )]
 pub(super) struct Args {
-    /// A model folder, or the name of a registered model
+    /// Model folder, or the name of a registered model
     #[arg(required_unless_present = "billions")]
     model: Option<PathBuf>,
-    /// The variant of the folder's model file
+    /// Variant of the folder's model file
     #[arg(long, value_name = "NAME", requires = "model")]
     variant: Option<String>,
-    /// Parameters in billions, instead of a folder
+    /// Number of parameters in billions, instead of a folder
     #[arg(long, value_name = "B", conflicts_with = "model")]
     billions: Option<f64>,
-    /// Bits of a weight
+    /// Bits per weight
     #[arg(
         long,
         value_name = "N",
@@ -42,13 +42,13 @@ pub(super) struct Args {
         conflicts_with = "model"
     )]
     bits: f64,
-    /// Positions of a sequence; without it, 4096, or the model's context
+    /// Number of positions per sequence [default: the model's context; 4096 with --billions]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     context: Option<usize>,
-    /// Sequences side by side
+    /// Number of sequences in a batch
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<usize>)]
     batch: usize,
-    /// The memory that there is, in GB
+    /// Available memory, in GB
     #[arg(long, value_name = "GB")]
     available: Option<f64>,
 }
@@ -167,7 +167,7 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
         .and_then(|tokens| tokens.checked_mul(per_token));
     let uncounted = || anyhow!("so many positions take more bytes than can be counted");
     let cache = tokens.ok_or_else(uncounted)?;
-    // Past and present, where they are not one buffer.
+    // Past and present keys and values, unless they share a buffer.
     let copies = if model.shares_buffers() { 1 } else { 2 };
     let total = { cache.checked_mul(copies) }
         .and_then(|cache| cache.checked_add(weights.bytes()))
@@ -222,7 +222,7 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
     Ok(outcome(fit))
 }
 
-/// What a process takes beyond weights and cache, as it was measured (docs/model-folders.md).
+/// Notes on what a process needs beyond weights and cache, as measured (docs/model-folders.md).
 fn notes(weights: &Weights) -> Vec<&'static str> {
     let types = weights.bytes_by_type();
     let has_half = { types.iter() }.any(|(dtype, bytes)| dtype.name() == "float16" && *bytes > 0);

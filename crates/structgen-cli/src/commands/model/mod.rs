@@ -1,4 +1,4 @@
-//! `structgen model`: the models on this machine, and what one takes.
+//! `structgen model`: the models on this machine, and their resource needs.
 
 mod compare;
 mod convert_help;
@@ -27,82 +27,82 @@ use crate::args::whole;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
-    /// Write the answer as JSON
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Give a model folder a name; hf:ORG/NAME downloads one from the Hugging Face hub first
+    /// Register a model folder under a name; hf:ORG/NAME downloads it from the Hugging Face hub first
     Add(AddArgs),
-    /// List the registered models by name, with the size of all
+    /// List the registered models by name, with their total size
     List,
-    /// Forget a name and report how much its files take; they stay
+    /// Unregister a name and report the size of its files, which are kept
     Remove {
-        /// The name
+        /// Registered name
         name: String,
-        /// Delete the folder with its files, too
+        /// Also delete the folder with its files
         #[arg(long)]
         files: bool,
     },
-    /// Name the smallest model with a capability, and count that it was asked for
+    /// Print the smallest model with a capability, and count it as requested
     Best {
-        /// The capability
+        /// Capability that the model must have
         #[arg(long, value_name = "NAME")]
         capability: String,
-        /// How often it counts as asked for; 0 to look only
+        /// Number of requests to count; 0 only looks
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
         times: u64,
     },
-    /// Show how often each model was asked for, by best or by its name, the most used first
+    /// Show how often each model was requested, through best or by name, most used first
     Usage,
-    /// Show what a model folder has: layout, context, weights by type
+    /// Show a model folder's layout, context, and weights by type
     Info {
-        /// A model folder, or the name of a registered model
+        /// Model folder, or the name of a registered model
         model: PathBuf,
-        /// The variant of the folder's model file
+        /// Variant of the folder's model file
         #[arg(long, value_name = "NAME")]
         variant: Option<String>,
     },
-    /// Show what a model takes of memory, and whether it fits
+    /// Show how much memory a model needs, and whether that is available
     Memory(memory::Args),
-    /// Show what the float weights of a model lose in few bits
+    /// Show how much precision a model's float weights lose when quantised to few bits
     QuantizeReport(quantize_report::Args),
-    /// Compare two models: size, speed, and how far they agree about the next token
+    /// Compare two models: size, speed, and how far they agree on the next token
     Compare(compare::Args),
-    /// Print the commands that turn a Hugging Face model into a folder that works
+    /// Print the commands that convert a Hugging Face model into a working folder
     ConvertHelp {
-        /// The model, such as meta-llama/Llama-3.2-1B, or its family
+        /// Name of the model, such as meta-llama/Llama-3.2-1B, or of its family
         name: String,
     },
 }
 
 #[derive(clap::Args, Debug)]
 struct AddArgs {
-    /// The folder, or hf:ORG/NAME for a repository of the Hugging Face hub
+    /// Model folder, or hf:ORG/NAME for a repository on the Hugging Face hub
     #[arg(value_name = "FOLDER|hf:ORG/NAME")]
     folder: PathBuf,
-    /// The name; without it, that of the folder or repository
+    /// Name to register [default: that of the folder or repository]
     #[arg(long)]
     name: Option<String>,
-    /// What it is good for, such as chat, code or embedding; may come several times
+    /// Capability of the model, such as chat, code or embedding; may be repeated
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
     #[command(flatten)]
     source: SourceArgs,
 }
 
-/// What is downloaded of a repository, and where it goes.
+/// What to download from a repository, and where to.
 #[derive(clap::Args, Debug)]
 struct SourceArgs {
-    /// Which of the repository's models to download, such as q4 or fp16; without it, the only one
+    /// Variant to download, such as q4 or fp16 [default: the only one]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
-    /// The repository's branch, tag or commit [default: main]
+    /// Branch, tag or commit of the repository [default: main]
     #[arg(long, value_name = "NAME")]
     revision: Option<String>,
-    /// The folder to download to [default: models/ORG/NAME-VARIANT in STRUCTGEN_HOME]
+    /// Folder to download to [default: models/ORG/NAME-VARIANT in STRUCTGEN_HOME]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }

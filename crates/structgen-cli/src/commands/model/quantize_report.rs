@@ -1,4 +1,4 @@
-//! `structgen model quantize-report`: what float weights lose in few bits.
+//! `structgen model quantize-report`: how much float weights lose when quantised to few bits.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,25 +21,25 @@ use crate::output::write_line;
     and of the weights below the 99th percentile of |w|, where the others stay floats."
 )]
 pub(super) struct Args {
-    /// A model folder, an ONNX file, or the name of a registered model
+    /// Model folder, ONNX file, or the name of a registered model
     model: PathBuf,
-    /// The variant of the folder's model file
+    /// Variant of the folder's model file
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
-    /// Bits of a weight; may come several times
+    /// Bits per weight; may be repeated
     #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     bits: Vec<u32>,
-    /// Report every tensor, too
+    /// Also report each tensor
     #[arg(long)]
     tensors: bool,
-    /// A model with other weights, most often those that these were quantised from: how far this one agrees with it about the next token
+    /// Measure how far the model agrees on the next token with this one, usually the one it was quantised from
     #[arg(long, value_name = "MODEL")]
     against: Option<PathBuf>,
     #[command(flatten)]
     texts: TextsArgs,
 }
 
-/// What one number of bits loses, three ways.
+/// The loss at one number of bits, computed in three ways.
 #[derive(Clone, Copy)]
 struct Losses {
     bits: u32,
@@ -48,7 +48,7 @@ struct Losses {
     important: Loss,
 }
 
-/// Tensors with fewer numbers, such as biases and norms, stay floats wherever weights are quantised.
+/// Smaller tensors, such as biases and norms, stay floats in every quantisation.
 const FEWEST: u64 = 256;
 
 pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
@@ -166,7 +166,7 @@ fn as_json(losses: &[Losses]) -> Value {
         json!({
             "mse": loss.mse,
             "largest_error": loss.largest_error,
-            // An infinite ratio is no number of JSON: nothing was lost.
+            // JSON cannot represent an infinite ratio, which means that nothing was lost.
             "snr_db": Some(loss.snr_db()).filter(|ratio| ratio.is_finite()),
         })
     };

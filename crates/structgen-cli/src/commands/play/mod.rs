@@ -1,4 +1,4 @@
-//! `structgen play`: decoding live in a terminal.
+//! `structgen play`: decoding, live in a terminal.
 
 mod subject;
 
@@ -22,13 +22,13 @@ use crate::output::{detail, paint};
 use crate::settings::SettingsArgs;
 use subject::ModelSubject;
 
-/// The sample that the embedded model reads: one with texts in it, whose first words are a wide choice.
+/// The embedded model's sample: one with free text in it, whose first words offer a wide choice.
 const SAMPLE: &str = "bug-export";
 
-/// The columns and lines of a picture.
+/// Columns and lines of a screenshot.
 const PICTURE: (u16, u16) = (100, 30);
 
-/// Bytes of keys and values that are kept, so that a step costs a token and not the whole text.
+/// Bytes of keys and values to cache, so that a step runs one token rather than the whole text.
 const KEPT_BYTES: usize = 256_000_000;
 
 /// Options of `structgen play`.
@@ -40,13 +40,13 @@ const KEPT_BYTES: usize = 256_000_000;
     Input and output must be a terminal; --plot draws a screen into a file without one."
 )]
 pub(crate) struct Args {
-    /// The prompt; for the embedded model, a text to extract from
+    /// Prompt; for the embedded model, the text to extract from
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     prompt: Option<String>,
-    /// A schema that outputs match: a file, or the schema itself
+    /// Schema that outputs must match: a file, or the schema itself
     #[arg(long, value_name = "FILE", group = "play_constraint")]
     json_schema: Option<PathBuf>,
-    /// A regular expression that outputs match
+    /// Regular expression that outputs must match
     #[arg(
         long,
         value_name = "PATTERN",
@@ -54,13 +54,14 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     regex: Option<String>,
-    /// A grammar that outputs match: a file, or the grammar itself
+    /// Grammar that outputs must match: a file, or the grammar itself
     #[arg(long, value_name = "FILE", group = "play_constraint")]
     grammar: Option<PathBuf>,
-    /// A scene to begin with: temperature (from 0.1 to 2), top-k (from 1 to 10), top-p (from 1 to 0.5), or together (a whole output)
+    /// Scene to start with: temperature (from 0.1 to 2), top-k (from 1 to 10), top-p (from 1 to 0.5), or together (a
+    /// whole output)
     #[arg(long, value_name = "NAME")]
     scene: Option<Scene>,
-    /// Take this many tokens at once
+    /// Number of tokens to take at the start
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "scene")]
     tokens: usize,
     #[command(flatten)]
@@ -121,7 +122,7 @@ fn play(args: &Args) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// The constraint that is given by a flag, as text.
+    /// Returns the text of the constraint that a flag gives.
     fn constraint(&self) -> anyhow::Result<Option<ConstraintText>> {
         let (kind, text) = if let Some(path) = &self.json_schema {
             (ConstraintKind::Schema, Document::read_json(path)?.text)
@@ -135,7 +136,8 @@ impl Args {
         Ok(Some(ConstraintText { kind, text }))
     }
 
-    /// The start with prompt and constraint: what is given, the sample for the embedded model, free text for others.
+    /// Returns the start with prompt and constraint: those given, else the sample for the embedded model, and free text
+    /// for others.
     fn with_texts(
         &self,
         mut start: Start,
@@ -179,13 +181,13 @@ impl Args {
     }
 }
 
-/// Restores the terminal where the process is interrupted from outside; in the terminal, Ctrl-C is a key.
+/// Restores the terminal if the process is interrupted from outside; in the terminal, Ctrl-C is just a key.
 fn restore_when_interrupted() {
     let handler = || {
         terminal::restore();
         #[allow(clippy::exit, reason = "there is nothing to keep")]
         std::process::exit(crate::interrupt::EXIT_CODE.into());
     };
-    // Where a handler cannot be set, the process ends as the system does it.
+    // If no handler can be set, the system's default ends the process.
     drop(ctrlc::set_handler(handler));
 }

@@ -1,4 +1,4 @@
-//! A model as what is played with.
+//! A model as the subject of the playground.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) struct ModelSubject {
     model: Model,
     prompt: Vec<TokenId>,
     matcher: Option<Matcher>,
-    /// What is allowed in free text.
+    /// The tokens allowed in free text.
     free: TokenMask,
 }
 
@@ -36,7 +36,7 @@ impl ModelSubject {
         }
     }
 
-    /// The tokens of the prompt, and the constraint: of an extraction for a schema and the embedded model.
+    /// Returns the prompt's tokens and the constraint. A schema with the embedded model becomes an extraction.
     fn request(
         &self,
         prompt: &str,
@@ -50,7 +50,7 @@ impl ModelSubject {
                         "the embedded model extracts from a text, and the prompt is empty"
                     );
                 }
-                // What is wrong with the schema is known with its place from its own text alone.
+                // Compile the schema's text alone first, for errors with positions in it.
                 Constraint::json_schema_str(text, &SchemaOptions::new())?;
                 let (request, _) = extraction(&self.model, prompt, Some(text))?;
                 return Ok((request.prompt, request.constraint));
@@ -118,7 +118,7 @@ impl Subject for ModelSubject {
     }
 }
 
-/// Brings a matcher to where it is after these tokens.
+/// Advances a matcher to the state after these tokens.
 fn follow(
     matcher: &mut Matcher,
     output: &[TokenId],
@@ -131,7 +131,7 @@ fn follow(
         .try_for_each(|&token| matcher.accept_token(token))
 }
 
-/// What is wrong, and where in the constraint's text.
+/// Describes an error, and finds its position in the constraint's text.
 fn problem(error: &anyhow::Error, text: &str) -> Problem {
     let message = Problem::new(format!("{error:#}"));
     match error.downcast_ref::<Error>() {
@@ -162,7 +162,7 @@ fn problem(error: &anyhow::Error, text: &str) -> Problem {
     }
 }
 
-/// The JSON Pointer of what a schema is refused for, and of its keyword where there is one.
+/// Returns the JSON Pointer where a schema is refused, with the keyword if there is one.
 fn pointer(error: &SchemaError) -> String {
     use SchemaError as E;
     let (pointer, keyword) = match error {
@@ -190,11 +190,11 @@ fn pointer(error: &SchemaError) -> String {
     }
 }
 
-/// Where in a document the value of a pointer begins, or of the longest beginning of it that there is.
+/// Returns where in a document the value at a pointer begins, or that at the longest prefix of the pointer that exists.
 fn byte_of(text: &str, wanted: String) -> Option<usize> {
     let mut found: Option<(usize, usize)> = None;
     let mut events = EventStream::json();
-    // What is no JSON was refused as such.
+    // Invalid JSON was refused earlier.
     let _ = events.push(text, &[], &mut |event| {
         if let OutputEvent::Started {
             part: OutputPart::Field { pointer, .. },
@@ -215,7 +215,7 @@ fn byte_of(text: &str, wanted: String) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The place of what is wrong with a text, as the rest of its line.
+    /// Returns the rest of the line from an error's position on.
     fn rest_of_line(constraint: impl Fn(&str) -> Result<Constraint, Error>, text: &str) -> String {
         let Err(error) = constraint(text) else {
             panic!("{text} is to be refused");

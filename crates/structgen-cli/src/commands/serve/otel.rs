@@ -1,4 +1,4 @@
-//! The server's spans for an OpenTelemetry collector, by OTLP over HTTP.
+//! Exports the server's spans to an OpenTelemetry collector, by OTLP over HTTP.
 
 use std::time::Duration;
 
@@ -14,26 +14,27 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
-/// The variables with which OpenTelemetry names a collector; the others of its specification are honoured as well.
+/// The variables with which OpenTelemetry configures a collector's address; the others of its specification are
+/// honoured too.
 const ENDPOINTS: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
 ];
 
-/// The name of the service, unless OTEL_SERVICE_NAME has another.
+/// The service's name, unless OTEL_SERVICE_NAME sets another.
 const SERVICE: &str = "structgen";
 
-/// How long a collector may take for a batch of spans.
+/// Timeout for sending a batch of spans.
 const SEND_TIME: Duration = Duration::from_secs(10);
 
 /// Sends spans until it is shut down.
 pub(super) struct Exporter(Option<SdkTracerProvider>);
 
 impl Exporter {
-    /// The exporter to the collector that the environment names, if it names one.
+    /// Returns the exporter to the collector that the environment configures, if any.
     ///
     /// # Errors
-    /// When it cannot be reached by this program.
+    /// If this program cannot reach such a collector.
     pub(super) fn of_environment() -> anyhow::Result<Self> {
         let named = |name: &'static str| Some((name, std::env::var(name).ok()?));
         let mut endpoints = { ENDPOINTS.into_iter() }
@@ -63,18 +64,18 @@ impl Exporter {
         Ok(Self(Some(provider)))
     }
 
-    /// What gives spans to the exporter.
+    /// Returns the layer that passes spans to the exporter.
     pub(super) fn layer<S>(&self) -> Option<OpenTelemetryLayer<S, SdkTracer>>
     where
         S: tracing::Subscriber + for<'span> LookupSpan<'span>,
     {
         let provider = self.0.as_ref()?;
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer(SERVICE));
-        // Places in the source are of use to nobody who runs a server.
+        // Source locations are of no use to people who run a server.
         Some(layer.with_location(false).with_threads(false))
     }
 
-    /// Sends what is left.
+    /// Sends the remaining spans.
     pub(super) fn shut_down(self) {
         if let Some(provider) = self.0
             && let Err(error) = provider.shutdown()
@@ -84,7 +85,7 @@ impl Exporter {
     }
 }
 
-/// The client with which commands ask servers, as the exporter wants one. It is used on the exporter's own thread.
+/// The HTTP client that commands use for servers, adapted to the exporter. It runs on the exporter's own thread.
 #[derive(Debug)]
 struct Client(ureq::Agent);
 

@@ -1,4 +1,4 @@
-//! The values of a JSON text, told while it is written.
+//! Reports the values of a JSON text while it is written.
 
 mod number;
 mod string;
@@ -13,11 +13,11 @@ use number::Number;
 use string::{Quoted, Said};
 pub use whole::JsonEventsOf;
 
-/// Tells the values of a JSON text as it comes, in pieces of any size.
+/// Reports the values of a JSON text as it arrives, in pieces of any size.
 ///
-/// Every byte is looked at once, by a machine with a stack: what is remembered are the open containers and the pointer
-/// to the current value. How the text was cut changes nothing but the borders of deltas. A text is followed to its end
-/// exactly if it is JSON as RFC 8259 has it, lone surrogates left out; keys that come twice are told twice.
+/// Each byte is read once, by a pushdown automaton; its state is the open containers and the pointer to the current
+/// value. How the text is split into pieces affects only the borders of deltas. A text is accepted if and only if it is
+/// JSON as in RFC 8259 without lone surrogates; duplicate keys are reported twice.
 ///
 /// ```
 /// use structgen_decode::events::JsonEvents;
@@ -38,15 +38,15 @@ pub use whole::JsonEventsOf;
 pub struct JsonEvents {
     state: State,
     open: Vec<Container>,
-    /// To the current value, or to the innermost open container.
+    /// The pointer to the current value, or to the innermost open container.
     pointer: String,
-    /// Where the current string, number or word began.
+    /// The start of the current string, number or word.
     start: usize,
-    /// Text of the current value that was not told yet.
+    /// Text of the current value that is not reported yet.
     pending: String,
-    /// Bytes taken.
+    /// The number of bytes read.
     offset: usize,
-    /// The beginning of a character.
+    /// The first bytes of an incomplete character.
     held: Vec<u8>,
     failed: Option<NotJson>,
 }
@@ -58,39 +58,39 @@ struct Container {
     start: usize,
     /// The length of its pointer.
     pointer: usize,
-    /// How many items have begun.
+    /// The number of items that have started.
     items: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Value,
-    /// Behind the bracket that opens an array.
+    /// After the bracket that opens an array.
     FirstItem,
-    /// Behind the brace that opens an object.
+    /// After the brace that opens an object.
     FirstKey,
     Key,
     InKey(Quoted),
     Colon,
     InString(Quoted),
     InNumber(Number),
-    /// In `true`, `false` or `null`, of which this is to come.
+    /// In `true`, `false` or `null`, with the rest of the word.
     InWord(JsonKind, &'static [u8]),
     AfterValue,
 }
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {offset} of the output {expected} is expected")]
 #[non_exhaustive]
 pub struct NotJson {
-    /// How many bytes fit.
+    /// The number of valid bytes before the error.
     pub offset: usize,
-    /// What is missing there.
+    /// What was expected there.
     pub expected: &'static str,
 }
 
-/// Where events go.
+/// Where events are sent.
 type OnEvent<'e> = &'e mut dyn FnMut(OutputEvent<'_>);
 
 impl Default for JsonEvents {
@@ -100,7 +100,7 @@ impl Default for JsonEvents {
 }
 
 impl JsonEvents {
-    /// At the start of a text.
+    /// Creates it at the start of a text.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -115,18 +115,19 @@ impl JsonEvents {
         }
     }
 
-    /// Takes a piece of the text.
+    /// Reads a piece of the text.
     ///
     /// # Errors
-    /// When the text is no beginning of JSON; the same error from then on. What was certain before is told.
+    /// If the text is not a prefix of JSON; every later call returns the same error. Events before the error are still
+    /// reported.
     pub fn push(&mut self, text: &str, on_event: OnEvent<'_>) -> Result<(), NotJson> {
         self.push_bytes(text.as_bytes(), on_event)
     }
 
-    /// Takes a piece of the text in bytes, which may end within a character.
+    /// Reads a piece of the text in bytes, which may end within a character.
     ///
     /// # Errors
-    /// As [`push`](JsonEvents::push), and when the bytes are no UTF-8.
+    /// As for [`push`](JsonEvents::push), and if the bytes are not UTF-8.
     pub fn push_bytes(&mut self, bytes: &[u8], on_event: OnEvent<'_>) -> Result<(), NotJson> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -142,7 +143,7 @@ impl JsonEvents {
             Ok(text) => (text, None),
             Err(error) => {
                 let (valid, tail) = rest.split_at(error.valid_up_to());
-                // It is valid by what the error says.
+                // Valid up to here, by the error.
                 let valid = std::str::from_utf8(valid).unwrap_or_default();
                 (valid, Some((tail, error.error_len())))
             }
@@ -160,10 +161,10 @@ impl JsonEvents {
         result
     }
 
-    /// Ends the text: only now a number that nothing is around is complete.
+    /// Ends the text; only now is a top-level number complete.
     ///
     /// # Errors
-    /// When the text ends too early, and as [`push`](JsonEvents::push).
+    /// If the text ends too early, and as for [`push`](JsonEvents::push).
     pub fn finish(&mut self, on_event: OnEvent<'_>) -> Result<(), NotJson> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -188,7 +189,7 @@ impl JsonEvents {
         }
     }
 
-    /// How many bytes were taken, the beginning of a character left out.
+    /// Returns the number of bytes read, without those of an incomplete character.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
@@ -203,7 +204,7 @@ impl JsonEvents {
                 _ => 0,
             };
             if plain > 0 {
-                // What ends it is a byte of ASCII, so that characters stay whole.
+                // The byte that ends a run is ASCII, so characters stay whole.
                 let (run, after) = rest.split_at(plain);
                 match self.state {
                     State::InKey(_) => run.chars().for_each(|c| push_escaped(&mut self.pointer, c)),
@@ -215,7 +216,7 @@ impl JsonEvents {
             }
             self.step(bytes[0], on_event)?;
             self.offset += 1;
-            // Only strings take bytes that are not of ASCII, and as runs.
+            // Non-ASCII bytes occur in strings only, which read them in runs.
             rest = rest.get(1..).unwrap_or_default();
         }
         Ok(())
@@ -248,7 +249,7 @@ impl JsonEvents {
                 }
                 None if number.may_end() => {
                     self.finish_value(JsonKind::Number, self.offset, on_event);
-                    // The byte is of what follows.
+                    // The byte belongs to what follows.
                     return self.step(byte, on_event);
                 }
                 None => return self.expect(self.expected()),
@@ -294,7 +295,7 @@ impl JsonEvents {
         })
     }
 
-    /// Begins a value with its first byte.
+    /// Starts a value with its first byte.
     fn begin(&mut self, byte: u8, on_event: OnEvent<'_>) -> Result<(), NotJson> {
         let (kind, state) = match byte {
             b'{' => (JsonKind::Object, State::FirstKey),
@@ -336,7 +337,7 @@ impl JsonEvents {
         Ok(())
     }
 
-    /// Closes the innermost container with the byte that comes.
+    /// Closes the innermost container with the byte to come.
     fn close(&mut self, on_event: OnEvent<'_>) {
         if let Some(closed) = self.open.pop() {
             self.pointer.truncate(closed.pointer);
@@ -368,7 +369,7 @@ impl JsonEvents {
         }
     }
 
-    /// The length of the pointer to the innermost open container.
+    /// Returns the length of the pointer to the innermost open container.
     fn pointer_of_open(&self) -> usize {
         self.open.last().map_or(0, |open| open.pointer)
     }
@@ -400,7 +401,7 @@ impl JsonEvents {
 }
 
 impl State {
-    /// The kind of the value that is being written, if it has text of its own.
+    /// Returns the kind of the current value, if it has text of its own.
     fn kind(self) -> Option<JsonKind> {
         match self {
             Self::InString(_) => Some(JsonKind::String),
@@ -418,7 +419,7 @@ fn field(pointer: &str, kind: JsonKind) -> OutputPart<'_> {
     }
 }
 
-/// Adds a character of a key to a JSON Pointer.
+/// Appends a character of a key to a JSON Pointer.
 fn push_escaped(pointer: &mut String, c: char) {
     match c {
         '~' => pointer.push_str("~0"),

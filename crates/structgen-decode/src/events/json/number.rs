@@ -1,6 +1,6 @@
-//! Numbers of JSON, byte by byte.
+//! JSON numbers, byte by byte.
 
-/// How far a number has come.
+/// The state within a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
     Minus,
@@ -14,7 +14,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// A number that begins with this byte.
+    /// Starts a number with this byte.
     pub(super) fn begin(byte: u8) -> Option<Self> {
         match byte {
             b'-' => Some(Self::Minus),
@@ -24,7 +24,7 @@ impl Number {
         }
     }
 
-    /// The number with one byte more, if that belongs to it.
+    /// Continues the number with another byte, if that belongs to it.
     pub(super) fn step(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
             (Self::Minus, b'0') => Self::Zero,
@@ -40,7 +40,7 @@ impl Number {
         })
     }
 
-    /// Whether it may end here.
+    /// Returns whether it may end here.
     pub(super) fn may_end(self) -> bool {
         matches!(
             self,

@@ -1,10 +1,10 @@
-//! What stands between the quotes of a JSON string, byte by byte.
+//! The contents of a JSON string, byte by byte.
 
-/// Where a string is between two bytes.
+/// The state between two bytes of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Quoted {
     escape: Escape,
-    /// The first half of a character that takes two escapes.
+    /// A high surrogate, which waits for the low one.
     high: Option<u16>,
 }
 
@@ -12,13 +12,13 @@ pub(super) struct Quoted {
 enum Escape {
     #[default]
     None,
-    /// Behind the backslash.
+    /// After the backslash.
     Begun,
-    /// After this many digits of a code.
+    /// After this many digits of a code unit.
     Code { digits: u8, code: u16 },
 }
 
-/// What a byte means.
+/// The meaning of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
     /// Nothing yet.
@@ -30,7 +30,8 @@ pub(super) enum Said {
 }
 
 impl Quoted {
-    /// How many of the next bytes stand for themselves; what follows them goes through [`step`](Quoted::step).
+    /// Returns the number of next bytes that stand for themselves; the byte after them must go through
+    /// [`step`](Quoted::step).
     pub(super) fn plain(self, bytes: &[u8]) -> usize {
         if self != Self::default() {
             return 0;
@@ -39,7 +40,8 @@ impl Quoted {
         bytes.iter().position(special).unwrap_or(bytes.len())
     }
 
-    /// Takes a byte that does not stand for itself, or one of an escape; what is expected where it does not fit.
+    /// Reads a byte that does not stand for itself, or one of an escape. If it is invalid, the error is what was
+    /// expected.
     pub(super) fn step(&mut self, byte: u8) -> Result<Said, &'static str> {
         match self.escape {
             Escape::None => match byte {
@@ -83,7 +85,7 @@ impl Quoted {
         Ok(Said::Nothing)
     }
 
-    /// Takes a unit of UTF-16.
+    /// Adds a UTF-16 code unit.
     fn unit(&mut self, unit: u16) -> Result<Said, &'static str> {
         let high = self.high.take();
         match (high, unit) {
@@ -96,7 +98,7 @@ impl Quoted {
                 .ok_or("the first half of a character before its second"),
             (Some(high), 0xDC00..=0xDFFF) => {
                 let both = u32::from(high & 0x3FF) << 10 | u32::from(unit & 0x3FF);
-                // It is in range by what the halves are.
+                // The halves' ranges make it a valid code point.
                 Ok(char::from_u32(0x1_0000 + both).map_or(Said::Nothing, Said::Character))
             }
             (Some(_), _) => Err(SECOND_HALF),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// All events of a text in pieces, and whether it is JSON.
+/// Returns all events of a text in pieces, and whether it is JSON.
 fn events(pieces: &[&[u8]]) -> (Vec<OutputEvent<'static>>, Result<(), NotJson>) {
     let mut told = Vec::new();
     let mut events = JsonEvents::new();
@@ -18,7 +18,7 @@ fn events(pieces: &[&[u8]]) -> (Vec<OutputEvent<'static>>, Result<(), NotJson>) 
     (told, result)
 }
 
-/// The document that events tell of, made of nothing else: deltas of strings, and what is written of the others.
+/// Rebuilds the document from the events alone: from the deltas of strings, and the written text of other values.
 fn rebuilt(told: &[OutputEvent<'_>]) -> Value {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     let mut done = Vec::new();
@@ -90,7 +90,7 @@ fn documents() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i32>().prop_map(Value::from),
-        // Exact, so that reading them back rounds nothing.
+        // Exact in binary, so that reading them back rounds nothing.
         any::<i32>().prop_map(|n| Value::from(f64::from(n) / 64.0)),
         texts.clone().prop_map(Value::from),
     ];
@@ -103,7 +103,7 @@ fn documents() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The text of a document, with every character of its strings as escapes where `escaped` says so.
+/// Writes a document; where `escaped` says so, the characters of its strings are written as escapes.
 fn written(document: &Value, pretty: bool, escaped: bool) -> String {
     let text = match pretty {
         true => serde_json::to_string_pretty(document).unwrap(),
@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// Events with neighbouring deltas of one part as one.
+/// Merges adjacent deltas of the same part.
 fn joined(told: Vec<OutputEvent<'static>>) -> Vec<OutputEvent<'static>> {
     let mut joined: Vec<OutputEvent<'static>> = Vec::new();
     for event in told {

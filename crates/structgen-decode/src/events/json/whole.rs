@@ -4,20 +4,20 @@ use std::collections::VecDeque;
 
 use super::{JsonEvents, NotJson, OutputEvent};
 
-/// The events of a whole JSON text, one after another: made by [`JsonEvents::of`].
+/// An iterator over the events of a whole JSON text, created by [`JsonEvents::of`].
 ///
-/// Each string has one delta. After an error there is nothing more.
+/// Each string has a single delta. The iterator ends after an error.
 #[derive(Debug, Clone)]
 pub struct JsonEventsOf<'t> {
     events: JsonEvents,
-    /// What was not looked at yet; `None` once the end was told.
+    /// The text that is not read yet; `None` once the end was reported.
     rest: Option<&'t str>,
     told: VecDeque<OutputEvent<'static>>,
     failed: Option<NotJson>,
 }
 
 impl JsonEvents {
-    /// The events of a complete text, such as that of a finished output.
+    /// Returns the events of a complete text, such as a finished output.
     ///
     /// ```
     /// use structgen_decode::events::{JsonEvents, OutputEvent};
@@ -44,7 +44,7 @@ impl JsonEvents {
 }
 
 impl JsonEventsOf<'_> {
-    /// Looks at the text up to where a value may begin or end.
+    /// Reads up to where a value may start or end.
     fn go_on(&mut self) {
         let Some(text) = self.rest else { return };
         let told = &mut self.told;
@@ -80,7 +80,7 @@ impl Iterator for JsonEventsOf<'_> {
     type Item = Result<OutputEvent<'static>, NotJson>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // More of the last delta may come.
+        // The last delta may be continued.
         while self.rest.is_some()
             && (self.told.len() < 2
                 && matches!(self.told.front(), None | Some(OutputEvent::Delta { .. })))

@@ -1,4 +1,4 @@
-//! Setting a parameter by its name.
+//! Sets parameters by name.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use super::parameter::NumberAt;
 use super::{Parameter, ParameterKind};
 use crate::Strategy;
 
-/// Why a parameter is not set.
+/// Why a parameter cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -17,10 +17,10 @@ pub enum ParameterError {
     Unknown {
         /// The name.
         name: String,
-        /// Names that are like it.
+        /// Similar names.
         near: Vec<&'static str>,
     },
-    /// Several parameters have this name at their end.
+    /// The name is the end of several parameters' names.
     #[error("{name:?} may be any of {}: give the name in full", names.join(", "))]
     Ambiguous {
         /// The name.
@@ -28,7 +28,7 @@ pub enum ParameterError {
         /// The parameters.
         names: Vec<&'static str>,
     },
-    /// The parameter belongs to a strategy that is not the one that is chosen.
+    /// The parameter belongs to another strategy than the chosen one.
     #[error(
         "{name} is a parameter of the strategy {strategy}, and the strategy is {chosen}: choose {strategy} first"
     )]
@@ -37,17 +37,17 @@ pub enum ParameterError {
         name: &'static str,
         /// Its strategy.
         strategy: &'static str,
-        /// The strategy that is chosen.
+        /// The chosen strategy.
         chosen: String,
     },
-    /// The value is of another type, or outside the range.
+    /// The value has the wrong type, or is outside the range.
     #[error("{name} is {value:?}, and must be {expected}")]
     Value {
         /// The parameter.
         name: &'static str,
         /// The value.
         value: String,
-        /// What would be right.
+        /// What a valid value is.
         expected: String,
     },
 }
@@ -59,16 +59,16 @@ fn near_names(near: &[&'static str]) -> String {
     }
 }
 
-/// Sets the parameter of a name to a value as text, in anything whose serde form has the places of a table:
-/// [`Params`](crate::request::Params), or a program's own settings around them.
+/// Sets a parameter by name, to a value given as text. The target is anything whose serde form has the places of the
+/// table: [`Params`](crate::request::Params), or a program's own settings around them.
 ///
-/// The name may be the parameter's [name](Parameter::name), its [path](Parameter::path), or the end of its name where
-/// that is enough: `multiplier` for `dry.multiplier`. Where several names end so, it is the parameter of the strategy
-/// that is chosen. `-` counts as `_`. The strategy itself is the parameter `strategy`; another one begins with its
-/// defaults.
+/// The name may be the parameter's [name](Parameter::name), its [path](Parameter::path), or a unique end of its name,
+/// such as `multiplier` for `dry.multiplier`. If several names have that end, the parameter of the chosen strategy is
+/// meant. `-` counts as `_`. The strategy itself is the parameter `strategy`; setting another one resets its options to
+/// their defaults.
 ///
 /// # Errors
-/// [`ParameterError`]; nothing is changed then.
+/// [`ParameterError`]; the target is then unchanged.
 pub fn set_parameter<T: Serialize + DeserializeOwned>(
     target: &mut T,
     table: &[Parameter],
@@ -110,17 +110,16 @@ pub fn set_parameter<T: Serialize + DeserializeOwned>(
     Ok(())
 }
 
-/// The serde form of something, by way of text, which has numbers as people write them: 0.1 instead of the `f32` next
-/// to it.
+/// Serialises through text, which gives numbers as people write them: 0.1 rather than the `f32` next to it.
 pub(super) fn form_of(source: &impl Serialize) -> Value {
     let text = serde_json::to_string(source).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// The parameters of a table that a name may mean: one, or several whose names end alike.
+/// Returns the parameters of a table that a name may mean: one, or several whose names end in it.
 ///
 /// # Errors
-/// [`ParameterError::Unknown`], with names that are like it.
+/// [`ParameterError::Unknown`], with similar names.
 pub fn find_parameters<'t>(
     table: &'t [Parameter],
     name: &str,
@@ -143,7 +142,7 @@ pub fn find_parameters<'t>(
     }
 }
 
-/// The one parameter that a name means where this strategy is chosen.
+/// Returns the parameter that a name means if this strategy is chosen.
 fn find<'t>(
     table: &'t [Parameter],
     name: &str,
@@ -163,10 +162,10 @@ fn find<'t>(
     }
 }
 
-/// The most names that are offered in the place of an unknown one.
+/// Maximum number of names to suggest for an unknown one.
 const MOST_NEAR: usize = 5;
 
-/// Names that are a letter or two away from another, or that it is a part of.
+/// Returns names that are within a few letters of the wanted one, or that contain it.
 fn near(table: &[Parameter], wanted: &str) -> Vec<&'static str> {
     let mut near: Vec<(usize, &'static str)> = Vec::new();
     for row in table {
@@ -182,7 +181,7 @@ fn near(table: &[Parameter], wanted: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// How many letters have to be changed, added or left out to make one word of the other (Levenshtein).
+/// Returns the Levenshtein distance: the number of letters to change, insert or delete.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -199,7 +198,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Parameter {
-    /// The serde form of a value that is given as text, if it is one.
+    /// Parses a value given as text into its serde form.
     fn parse(&self, text: &str) -> Option<Value> {
         let json = || serde_json::from_str::<Value>(text).ok();
         match self.kind {
@@ -261,7 +260,7 @@ impl Parameter {
         }
     }
 
-    /// Puts a value into its place, and switches its group on.
+    /// Inserts a value in its place, and enables its group.
     fn insert(&self, form: &mut Value, value: Value) {
         let path = self.path();
         let mut place = form;

@@ -1,4 +1,4 @@
-//! All that a request can set, in one table: names, types, ranges, defaults and a line of help each.
+//! A table of all parameters of a request: names, types, ranges, defaults, and a line of help each.
 
 mod find;
 mod parameter;
@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{GenerateError, GenerateOptions, Strategy};
 
-/// How outputs are generated and looked for: what a [`Request`](crate::Request) has beside its prompt and its
-/// constraint.
+/// How outputs are generated and searched for: a [`Request`](crate::Request) without its prompt and constraint.
 ///
 /// ```
 /// use structgen_decode::request::Params;
@@ -31,24 +30,24 @@ use super::{GenerateError, GenerateOptions, Strategy};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// How tokens are chosen and where outputs end.
+    /// How tokens are chosen and when outputs end.
     pub options: GenerateOptions,
-    /// How outputs are looked for.
+    /// How outputs are searched for.
     pub strategy: Strategy,
 }
 
 impl Params {
-    /// Sets the parameter of a name, as [`set_parameter`] does, to a value as text.
+    /// Sets a parameter by name, to a value given as text; see [`set_parameter`].
     ///
     /// # Errors
-    /// [`ParameterError`]: the name is unknown, or stands for several parameters; the parameter is one of another
-    /// strategy; the value has another type or is outside the range.
+    /// [`ParameterError`] if the name is unknown or ambiguous, the parameter belongs to another strategy, or the value
+    /// has the wrong type or is outside the range.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParameterError> {
         set_parameter(self, PARAMETERS, name, value)
     }
 
-    /// Checks what can be checked without a model: the sampling parameters, and that the strategy honours all that is
-    /// set.
+    /// Checks what can be checked without a model: the sampling parameters, and that the strategy honours every option
+    /// that is set.
     ///
     /// # Errors
     /// [`GenerateError::Sampling`], [`GenerateError::NotHonoured`].

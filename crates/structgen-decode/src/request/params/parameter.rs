@@ -9,11 +9,11 @@ use crate::Strategy;
 /// A row of the table of parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// Its name, which no other parameter has. It begins with the name of the strategy where it belongs to one.
+    /// Its unique name, which starts with the strategy's name if it belongs to one.
     pub name: &'static str,
     /// Where it is in the serde form.
     pub place: Place,
-    /// What values are like.
+    /// The type of its values.
     pub kind: ParameterKind,
     /// A line of help.
     pub help: &'static str,
@@ -22,17 +22,17 @@ pub struct Parameter {
 /// Where a parameter is in the serde form of [`Params`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Among the sampling parameters, by its name.
+    /// Among the sampling parameters, under its name.
     Sampling,
-    /// Among the options, by its name.
+    /// Among the options, under its name.
     Options,
-    /// In the strategy, by its name after that of the strategy.
+    /// In the strategy, under the rest of its name after the strategy's.
     Strategy,
-    /// At the top, by its name: the strategy itself, and what a program adds to the table.
+    /// At the top level, under its name: the strategy itself, and what a program adds to the table.
     Top,
 }
 
-/// What the values of a parameter are like.
+/// The type of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParameterKind {
     /// A number.
@@ -41,25 +41,25 @@ pub enum ParameterKind {
     Integer(Range),
     /// `true` or `false`.
     Switch,
-    /// One of some words.
+    /// One of several words.
     Word(&'static [&'static str]),
-    /// The name of a strategy, which begins with its defaults, or its serde form.
+    /// The name of a strategy, with default options, or its serde form.
     Strategy,
-    /// A text, such as the path of a file.
+    /// A string, such as a file name.
     Text,
-    /// Texts: one, or a JSON list.
+    /// One string, or a JSON array of them.
     Texts,
-    /// Token ids: one, some with commas between them, or a JSON list.
+    /// Token ids: one, several separated by commas, or a JSON array.
     Ids,
-    /// The names of samplers with commas between them or as a JSON list, or the name of an order.
+    /// The names of samplers, separated by commas or as a JSON array, or the name of an order.
     Order,
-    /// A word, and for some a whole number after a colon: `error`, `crop:8`; or the serde form, where it is an object.
-    /// The second of each pair is where the number is in that.
+    /// A word, some with a number after a colon: `error`, `crop:8`; or the serde form, if it is an object. The second
+    /// item of each pair is where the number is in the serde form.
     Tagged(&'static [(&'static str, NumberAt)]),
-    /// Several parameters that are switched on together: `on`, `off`, or a JSON object. Those that are not set are as
-    /// in this one.
+    /// Several parameters that are enabled together: `on`, `off`, or a JSON object. Parameters that are not set have
+    /// the values given here.
     Group(&'static str),
-    /// JSON of this form.
+    /// A JSON value of this form.
     Json(&'static str),
 }
 
@@ -74,7 +74,7 @@ pub enum NumberAt {
     Field(&'static str),
 }
 
-/// The numbers that a parameter may be.
+/// The range of a parameter's numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     low: f64,
@@ -88,12 +88,12 @@ impl Range {
     pub const ANY: Self = Self::new(f64::NEG_INFINITY, f64::INFINITY, false, false);
     /// From 0 to 1.
     pub const UNIT: Self = Self::new(0.0, 1.0, true, true);
-    /// 0 and whatever is larger.
+    /// At least 0.
     pub const NOT_NEGATIVE: Self = Self::at_least(0.0);
-    /// Whatever is larger than 0.
+    /// Greater than 0.
     pub const POSITIVE: Self = Self::new(0.0, f64::INFINITY, false, false);
 
-    /// The numbers between two, with the first and the last of them or without.
+    /// Creates the range between two numbers, each included or not.
     #[must_use]
     pub const fn new(low: f64, high: f64, has_low: bool, has_high: bool) -> Self {
         Self {
@@ -104,13 +104,13 @@ impl Range {
         }
     }
 
-    /// A number and whatever is larger.
+    /// Creates the range of numbers that are at least `low`.
     #[must_use]
     pub const fn at_least(low: f64) -> Self {
         Self::new(low, f64::INFINITY, true, false)
     }
 
-    /// Whether a number is one of them.
+    /// Returns whether the range contains a number.
     #[must_use]
     pub fn contains(&self, number: f64) -> bool {
         let is_above = number > self.low || (self.has_low && number == self.low);
@@ -137,7 +137,7 @@ impl fmt::Display for Range {
 }
 
 impl Parameter {
-    /// The strategy that it belongs to, if it belongs to one.
+    /// Returns the strategy that it belongs to, if any.
     #[must_use]
     pub fn strategy(&self) -> Option<&'static str> {
         match self.place {
@@ -146,7 +146,7 @@ impl Parameter {
         }
     }
 
-    /// Its path in the serde form, such as `options.sampling.dry.multiplier`.
+    /// Returns its path in the serde form, such as `options.sampling.dry.multiplier`.
     #[must_use]
     pub fn path(&self) -> String {
         let name = self.name;
@@ -161,8 +161,8 @@ impl Parameter {
         }
     }
 
-    /// Its value where nobody sets it. That of a parameter in a [group](ParameterKind::Group) is what it has once the
-    /// group is on.
+    /// Returns its default value. For a parameter in a [group](ParameterKind::Group), this is its value once the group
+    /// is enabled.
     #[must_use]
     pub fn default_value(&self) -> Value {
         let mut form = form_of(&Params::default());
@@ -172,7 +172,7 @@ impl Parameter {
         self.value_in(&form)
     }
 
-    /// Its value in a serde form, with that of its group where the group is off.
+    /// Returns its value in a serde form, or its default if its group is off.
     #[must_use]
     pub fn value_in(&self, form: &Value) -> Value {
         let path = self.path();
@@ -193,7 +193,7 @@ impl Parameter {
         form.pointer(&pointer).cloned().unwrap_or_default()
     }
 
-    /// What the others of its group are when it switches the group on; empty where it is in none.
+    /// Returns the values of the other parameters in its group when it enables the group; empty if it is in no group.
     pub(super) fn group(&self) -> &'static str {
         let group = self.name.rsplit_once('.').map(|(group, _)| group);
         let mut rows = super::PARAMETERS.iter();
@@ -204,7 +204,7 @@ impl Parameter {
         }
     }
 
-    /// The strategies that honour it, by their defaults.
+    /// Returns the strategies that honour it, by their defaults.
     #[must_use]
     pub fn honoured_by(&self) -> Vec<&'static str> {
         let path = self.path();
@@ -225,7 +225,7 @@ impl Parameter {
     }
 }
 
-/// What a value must be, as it completes "must be".
+/// Describes a valid value, as a continuation of "must be".
 impl fmt::Display for ParameterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,28 +1,28 @@
 use super::parameter::{NumberAt, Parameter, ParameterKind as K, Place, Range};
 
-/// All parameters of a request: one row for each field of the serde form of [`Params`](super::Params).
+/// All parameters of a request: one row per field of the serde form of [`Params`](super::Params).
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "strategy",
         place: Place::Top,
         kind: K::Strategy,
-        help: "How outputs are looked for",
+        help: "How outputs are searched for",
     },
     // How tokens are chosen.
     sampling(
         "temperature",
         NOT_NEGATIVE,
-        "Divides the logits; 0 takes the largest",
+        "Divides the logits; 0 picks the most probable token",
     ),
     sampling(
         "dynamic_temperature",
         K::Group(r#"{"range": 0.0, "exponent": 1.0}"#),
-        "Lets the temperature follow the entropy",
+        "Makes the temperature follow the entropy",
     ),
     sampling(
         "dynamic_temperature.range",
         NOT_NEGATIVE,
-        "How far the temperature may go from its value, to either side",
+        "Maximum distance of the temperature from its value, to either side",
     ),
     sampling(
         "dynamic_temperature.exponent",
@@ -32,17 +32,17 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "top_k",
         COUNT,
-        "Keeps this many of the largest logits; 0 is off",
+        "Keeps this many of the most probable tokens; 0 is off",
     ),
     sampling(
         "top_k_ties",
         K::Switch,
-        "Whether top-k keeps all that equal the last one",
+        "Whether top-k also keeps all tokens equal to the last one",
     ),
     sampling(
         "top_p",
         UNIT,
-        "Keeps the likeliest tokens with this much probability together; 1 is off",
+        "Keeps the most probable tokens up to this total probability; 1 is off",
     ),
     sampling(
         "min_p",
@@ -52,7 +52,7 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "typical_p",
         K::Number(Range::new(0.0, 1.0, false, true)),
-        "Keeps this much probability of what is as surprising as expected; 1 is off",
+        "Keeps the tokens whose surprise is closest to the entropy, up to this total probability; 1 is off",
     ),
     sampling(
         "epsilon_cutoff",
@@ -62,87 +62,87 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "eta_cutoff",
         BELOW_ONE,
-        "Drops tokens below this probability or, by the entropy, a smaller one; 0 is off",
+        "Drops tokens below this probability, or a smaller one depending on the entropy; 0 is off",
     ),
     sampling(
         "top_n_sigma",
         NOT_NEGATIVE,
-        "Keeps logits up to this many standard deviations below the largest; 0 is off",
+        "Keeps logits at most this many standard deviations below the largest; 0 is off",
     ),
     sampling(
         "top_h",
         UNIT,
-        "Keeps this share of the entropy of the hundred largest; 0 is off",
+        "Keeps this share of the entropy of the hundred most probable tokens; 0 is off",
     ),
     sampling(
         "xtc",
         K::Group(r#"{"probability": 0.5, "threshold": 0.1}"#),
-        "Drops all top choices but the least likely one, now and then",
+        "Drops all top choices except the least likely one, with some probability",
     ),
     sampling(
         "xtc.probability",
         UNIT,
-        "How probable it is that a step drops anything",
+        "Probability that a step drops anything",
     ),
     sampling(
         "xtc.threshold",
         UNIT,
-        "The probability from which on a token is a top choice",
+        "Probability from which a token is a top choice",
     ),
     sampling(
         "min_keep",
         AT_LEAST_ONE,
-        "How many tokens top-p, min-p, typical-p, epsilon, eta and XTC leave at least",
+        "Minimum number of tokens that top-p, min-p, typical-p, epsilon, eta and XTC keep",
     ),
     sampling(
         "mirostat",
         K::Group(r#"{"version": 2, "tau": 5.0, "eta": 0.1}"#),
-        "Aims at a surprise",
+        "Steers towards a target surprise",
     ),
     sampling(
         "mirostat.version",
         K::Integer(Range::new(1.0, 2.0, true, true)),
-        "Which mirostat",
+        "Version of mirostat",
     ),
     sampling(
         "mirostat.tau",
         NOT_NEGATIVE,
-        "The surprise of a token that is aimed at, in bits",
+        "Target surprise per token, in bits",
     ),
     sampling(
         "mirostat.eta",
         NOT_NEGATIVE,
-        "The share of the error that the next step corrects",
+        "Share of the error that the next step corrects",
     ),
     sampling(
         "adaptive_p",
         K::Group(r#"{"target": 0.5, "decay": 0.9}"#),
-        "Aims at a probability",
+        "Steers towards a target probability",
     ),
     sampling(
         "adaptive_p.target",
         UNIT,
-        "The probability that picks have on average",
+        "Desired mean probability of the chosen tokens",
     ),
     sampling(
         "adaptive_p.decay",
         K::Number(Range::new(0.0, 0.99, true, true)),
-        "What is left of a pick's weight after each further one",
+        "Factor by which each choice reduces the weight of earlier ones in the mean",
     ),
     sampling(
         "repetition_penalty",
         POSITIVE,
-        "Divides or multiplies the logits of tokens seen before; 1 is off",
+        "Penalises tokens seen before: divides positive logits, multiplies others; 1 is off",
     ),
     sampling(
         "repetition_scope",
         SCOPE,
-        "Which tokens the repetition penalty looks at",
+        "Which tokens the repetition penalty counts",
     ),
     sampling(
         "repetition_window",
         COUNT,
-        "How many of the last of these; 0 is all of them",
+        "How many of the last of these count; 0 means all",
     ),
     sampling(
         "repetition_guard",
@@ -152,115 +152,115 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "repetition_guard.window",
         K::Integer(Range::new(2.0, 1024.0, true, true)),
-        "How many of the last tokens of the output are looked at",
+        "How many of the output's last tokens to measure",
     ),
     sampling(
         "repetition_guard.strength",
         POSITIVE,
-        "The penalty in a loop; 1 is off",
+        "Penalty in a loop; 1 is off",
     ),
     sampling(
         "frequency_penalty",
         FINITE,
-        "Taken from a logit for each occurrence; 0 is off",
+        "Subtracted from a logit per occurrence of the token; 0 is off",
     ),
     sampling(
         "presence_penalty",
         FINITE,
-        "Taken from a logit once the token has come; 0 is off",
+        "Subtracted from a logit if the token has occurred; 0 is off",
     ),
     sampling(
         "frequency_scope",
         SCOPE,
-        "Which tokens the frequency and presence penalties look at",
+        "Which tokens the frequency and presence penalties count",
     ),
     sampling(
         "frequency_window",
         COUNT,
-        "How many of the last of these; 0 is all of them",
+        "How many of the last of these count; 0 means all",
     ),
     sampling(
         "dry",
         K::Group(
             r#"{"multiplier": 0.8, "base": 1.75, "allowed_length": 2, "range": 0, "breakers": []}"#,
         ),
-        "Punishes going on with what has come before, the more the longer",
+        "Penalises continuing a repetition, more the longer it is",
     ),
     sampling(
         "dry.multiplier",
         NOT_NEGATIVE,
-        "The penalty of the shortest repetition that is punished; 0 is off",
+        "Penalty of the shortest repetition that is penalised; 0 is off",
     ),
     sampling(
         "dry.base",
         K::Number(Range::at_least(1.0)),
-        "What each further token multiplies the penalty by",
+        "Factor by which each further token multiplies the penalty",
     ),
     sampling(
         "dry.allowed_length",
         COUNT,
-        "Repetitions of fewer tokens are free",
+        "Repetitions of fewer tokens are not penalised",
     ),
     sampling(
         "dry.range",
         COUNT,
-        "How many of the last tokens are searched; 0 is all of them",
+        "How many of the last tokens to search; 0 means all",
     ),
     sampling(
         "dry.breakers",
         K::Json("[[13], [29, 30]]"),
-        "Sequences of token ids that no repetition goes beyond",
+        "Sequences of token ids that no repetition extends across",
     ),
     sampling(
         "no_repeat_ngram",
         COUNT,
-        "No sequence of this many tokens comes twice; 0 is off",
+        "Forbids repeating a sequence of this many tokens; 0 is off",
     ),
     sampling(
         "logit_bias",
         K::Json(r#"{"50": 1.5, "60": "-inf"}"#),
-        "Added to the logits of token ids; -inf suppresses",
+        "Added to the logits of token ids; -inf bans a token",
     ),
-    sampling("suppress", K::Ids, "Tokens that never come"),
+    sampling("suppress", K::Ids, "Token ids that are banned"),
     sampling(
         "bad_words",
         K::Json("[[50], [60, 61]]"),
-        "Sequences of token ids that never come",
+        "Sequences of token ids that are banned",
     ),
     sampling(
         "forced_tokens",
         K::Json(r#"{"0": 50}"#),
-        "The token id at places of the output, counted from 0",
+        "Token ids to force at positions of the output, counted from 0",
     ),
     sampling(
         "min_length",
         COUNT,
-        "No end before prompt and output have this many tokens",
+        "Minimum number of tokens of prompt and output together",
     ),
     sampling(
         "length_decay",
         K::Group(r#"{"start": 0, "factor": 1.0}"#),
-        "Makes the end more likely, or less, as the output grows",
+        "Makes the end more or less likely as the output grows",
     ),
     sampling(
         "length_decay.start",
         COUNT,
-        "How many tokens of output change nothing",
+        "Number of output tokens after which the decay starts",
     ),
     sampling(
         "length_decay.factor",
         POSITIVE,
-        "What each further token multiplies by; above 1 it shortens",
+        "Factor per further token; above 1 it shortens outputs",
     ),
     sampling(
         "watermark",
         K::Group(r#"{"gamma": 0.25, "delta": 2.0, "key": 15485863}"#),
-        "Favours a keyed share of the vocabulary, by which the text can be told later",
+        "Favours a keyed share of the vocabulary, by which the text can be recognised later",
     ),
     sampling(
         "watermark.gamma",
         K::Number(Range::new(0.0, 1.0, false, false)),
-        "The share of the vocabulary that is favoured",
+        "Share of the vocabulary to favour",
     ),
     sampling(
         "watermark.delta",
@@ -270,37 +270,37 @@ pub const PARAMETERS: &[Parameter] = &[
     sampling(
         "watermark.key",
         COUNT,
-        "Whoever knows it can tell favoured tokens from others",
+        "Key needed to tell favoured tokens from others",
     ),
     sampling(
         "seed",
         COUNT,
-        "Seeds the draw: equal seeds give equal output",
+        "Seed for sampling; the same seed gives the same output",
     ),
     sampling(
         "order",
         K::Order,
-        "The order of the samplers: structgen, llama.cpp, hf, or their names",
+        "Order of the samplers: structgen, llama.cpp, hf, or their names",
     ),
-    // Where outputs end, and what is known of them.
-    option("sequences", COUNT, "How many outputs"),
+    // Where outputs end, and what to report about them.
+    option("sequences", COUNT, "Number of outputs to generate"),
     option(
         "max_new_tokens",
         COUNT,
-        "The most tokens of an output; none is what the context leaves",
+        "Maximum number of tokens per output; by default the rest of the context",
     ),
     option(
         "min_new_tokens",
         COUNT,
-        "No end before this many tokens, unless nothing else is allowed",
+        "Minimum number of tokens, unless only the end is allowed",
     ),
     option("stop", K::Texts, "Texts that end the output"),
     option(
         "stop_text",
         K::Word(&["trimmed", "kept"]),
-        "Whether a text that ended the output stays in it",
+        "Whether the output includes the text that ended it",
     ),
-    option("time_limit", NOT_NEGATIVE, "The most seconds to spend"),
+    option("time_limit", NOT_NEGATIVE, "Maximum seconds to spend"),
     option(
         "log_probs",
         K::Switch,
@@ -309,22 +309,22 @@ pub const PARAMETERS: &[Parameter] = &[
     option(
         "alternatives",
         COUNT,
-        "How many of the most probable tokens of each choice are kept",
+        "How many of the most probable tokens to report for each choice",
     ),
     option(
         "refused",
         COUNT,
-        "How many of the most probable tokens that the constraint refused at each choice are kept",
+        "How many of the most probable refused tokens to report for each choice",
     ),
     option(
         "token_times",
         K::Switch,
-        "Whether each token has the time at which it was taken",
+        "Whether to record the time of each token",
     ),
     option(
         "jump_forward",
         K::Word(&["exact", "canonical"]),
-        "What is done about text that the constraint forces: one token at a time, or all of it as the tokenizer writes it",
+        "How to handle forced text: force single tokens only, or whole texts as the tokenizer encodes them",
     ),
     option(
         "overflow",
@@ -332,9 +332,9 @@ pub const PARAMETERS: &[Parameter] = &[
             ("error", NumberAt::Nowhere),
             ("crop", NumberAt::Field("keep")),
         ]),
-        "What is done where the text outgrows the context: nothing, or going on without all but the first N tokens and the last ones",
+        "What to do if the text outgrows the context: fail, or continue with the first N tokens and the last ones",
     ),
-    option("prefill", K::Ids, "Tokens that the answer begins with"),
+    option("prefill", K::Ids, "Token ids that the output starts with"),
     // Strategies.
     strategy(
         "speculate.model",
@@ -344,14 +344,18 @@ pub const PARAMETERS: &[Parameter] = &[
     strategy(
         "speculate.lookup",
         K::Group(r#"{"longest": 3, "shortest": 1}"#),
-        "Drafts what followed the last tokens when they came before",
+        "Drafts what followed the last tokens when they occurred before",
     ),
     strategy(
         "speculate.lookup.longest",
         COUNT,
-        "The most last tokens that have to have come before",
+        "Maximum number of last tokens to match",
     ),
-    strategy("speculate.lookup.shortest", AT_LEAST_ONE, "The fewest"),
+    strategy(
+        "speculate.lookup.shortest",
+        AT_LEAST_ONE,
+        "Minimum number of last tokens to match",
+    ),
     strategy(
         "speculate.heads",
         K::Switch,
@@ -360,27 +364,27 @@ pub const PARAMETERS: &[Parameter] = &[
     strategy(
         "speculate.forced_text",
         K::Switch,
-        "Whether text that the constraint forces is drafted",
+        "Whether forced text is drafted",
     ),
     strategy(
         "speculate.length",
         K::Tagged(&[("adaptive", NumberAt::Word), ("fixed", NumberAt::Word)]),
-        "How many tokens are drafted at once: up to N by how many are kept, or always N",
+        "Number of tokens per draft: up to N depending on acceptance, or always N",
     ),
     strategy(
         "beam.width",
         AT_LEAST_ONE,
-        "How many beams go on in each step",
+        "Number of beams to continue in each step",
     ),
     strategy(
         "beam.n_best",
         AT_LEAST_ONE,
-        "How many outputs to return, best first; at most the width",
+        "Number of outputs to return, best first; at most the width",
     ),
     strategy(
         "beam.length_penalty",
         FINITE,
-        "The score is the sum of log probabilities over the length to this power",
+        "Exponent of the length by which the sum of log probabilities is divided",
     ),
     strategy(
         "beam.early_stopping",
@@ -390,22 +394,22 @@ pub const PARAMETERS: &[Parameter] = &[
     strategy(
         "beam.groups",
         AT_LEAST_ONE,
-        "In how many groups of the same size the beams are",
+        "Number of beam groups of equal size",
     ),
     strategy(
         "beam.diversity_penalty",
         NOT_NEGATIVE,
-        "Taken from a token's log probability for each beam of an earlier group that has just chosen it",
+        "Subtracted from a token's log probability for each beam of an earlier group that has just chosen it",
     ),
     strategy(
         "beam.sample",
         K::Switch,
-        "Whether continuations are drawn instead of the best being taken",
+        "Whether to draw continuations instead of taking the best",
     ),
     strategy(
         "beam.renormalize",
         K::Switch,
-        "Whether log probabilities are among allowed tokens instead of all",
+        "Whether log probabilities are over the allowed tokens instead of all",
     ),
     strategy(
         "beam.distinct",
@@ -415,59 +419,55 @@ pub const PARAMETERS: &[Parameter] = &[
     strategy(
         "guidance.scale",
         FINITE,
-        "How much stronger what the prompt changes is made; 1 is off",
+        "Amplifies the effect of the prompt by this factor; 1 is off",
     ),
     strategy(
         "guidance.prompt",
         K::Ids,
-        "The tokens of the prompt that guidance leads away from; without them, the prompt's last token",
+        "Token ids of the prompt to steer away from; by default the prompt's last token",
     ),
     strategy(
         "contrastive.alpha",
         UNIT,
-        "Looks at tokens with this share of the largest probability",
+        "Keeps tokens with at least this share of the largest probability",
     ),
     strategy(
         "contrastive.beta",
         NOT_NEGATIVE,
-        "How much the draft model counts",
+        "Weight of the draft model",
     ),
     strategy(
         "contrastive_search.alpha",
         UNIT,
-        "How much it counts that a token is unlike those before it",
+        "Weight of a token's novelty",
     ),
     strategy(
         "contrastive_search.top_k",
         AT_LEAST_ONE,
-        "How many tokens are looked at",
+        "Number of tokens to compare",
     ),
     strategy(
         "asap.attempts",
         COUNT,
-        "Gives up after this many attempts at one output",
+        "Maximum number of attempts per output",
     ),
     strategy("asap.forced_end", FORCED_END, FORCED_END_HELP),
     strategy(
         "rejection.attempts",
         COUNT,
-        "Gives up after this many attempts at one output",
+        "Maximum number of attempts per output",
     ),
     strategy("rejection.forced_end", FORCED_END, FORCED_END_HELP),
-    strategy(
-        "smc.particles",
-        AT_LEAST_ONE,
-        "How many particles run together",
-    ),
+    strategy("smc.particles", AT_LEAST_ONE, "Number of particles"),
     strategy(
         "smc.threshold",
         UNIT,
-        "Particles are drawn anew when their effective number falls below this share of them",
+        "Resample the particles when their effective number falls below this share of them",
     ),
     strategy(
         "smc.resampling",
         K::Word(&["systematic", "stratified", "multinomial"]),
-        "How they are drawn anew",
+        "How to resample particles",
     ),
     strategy("smc.forced_end", FORCED_END, FORCED_END_HELP),
 ];
@@ -480,7 +480,7 @@ const BELOW_ONE: K = K::Number(Range::new(0.0, 1.0, true, false));
 const COUNT: K = K::Integer(Range::NOT_NEGATIVE);
 const AT_LEAST_ONE: K = K::Integer(Range::at_least(1.0));
 const FORCED_END: K = K::Word(&["counted", "free"]);
-const FORCED_END_HELP: &str = "Whether it counts how probable the end is where nothing can follow";
+const FORCED_END_HELP: &str = "Whether the probability of the end counts if nothing can follow";
 const SCOPE: K = K::Word(&["all", "prompt", "output"]);
 
 const fn sampling(name: &'static str, kind: K, help: &'static str) -> Parameter {

@@ -12,7 +12,7 @@ fn set(params: &mut Params, name: &str, value: &str) -> String {
     }
 }
 
-/// The serde form with every group on, and this strategy.
+/// Returns the serde form with every group on, and this strategy.
 fn full_form(strategy: &str) -> Value {
     let mut params = Params::default();
     params.set("strategy", strategy).unwrap();
@@ -26,7 +26,7 @@ fn full_form(strategy: &str) -> Value {
     serde_json::to_value(params).unwrap()
 }
 
-/// The paths of a form, down to what rows of the table are.
+/// Collects the paths of a form, down to those that have a row in the table.
 fn paths(form: &Value, path: &str, rows: &BTreeSet<String>, found: &mut BTreeSet<String>) {
     if rows.contains(path) {
         found.insert(path.to_owned());
@@ -65,7 +65,7 @@ fn the_table_has_every_field_of_the_serde_forms_and_no_other() {
             .collect();
         let mut found = BTreeSet::new();
         paths(&full_form(strategy), "", &rows, &mut found);
-        // The name is what the parameter `strategy` sets.
+        // The parameter `strategy` sets the name.
         assert!(found.remove("strategy.name"));
         assert_eq!(found, rows, "{strategy}");
     }
@@ -103,7 +103,7 @@ fn names_are_unique_and_every_help_is_a_line() {
     }
 }
 
-/// The table and the checks of the samplers mean the same numbers.
+/// The ranges in the table and in the samplers' checks agree.
 #[test]
 fn ranges_are_those_of_the_checks() {
     for row in PARAMETERS.iter().filter(|row| row.place == Place::Sampling) {
@@ -116,7 +116,7 @@ fn ranges_are_those_of_the_checks() {
                 .pointer_mut(&format!("/{}", row.path().replace('.', "/")))
                 .unwrap();
             *place = number.into();
-            // Mirostat and adaptive-p cannot both be on where a draw is made.
+            // Mirostat and adaptive-p cannot both be on when tokens are drawn.
             let sampling: SamplingParams =
                 serde_json::from_value(form["options"]["sampling"].clone()).unwrap();
             let other = if row.name.starts_with("mirostat") {

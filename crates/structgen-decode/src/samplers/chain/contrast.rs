@@ -1,4 +1,4 @@
-//! Scores of two opinions in the place of logits, among the tokens that may come.
+//! Replaces the logits of allowed tokens by scores of two opinions.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use structgen_vocab::TokenId;
 
 use crate::{numeric, samplers::Candidates};
 
-/// How two opinions become one.
+/// How to combine two opinions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ContrastRule {
     /// `u + scale * (c - u)` on log-softmax.
@@ -15,10 +15,10 @@ pub(crate) enum ContrastRule {
     Contrastive { alpha: f32, beta: f32 },
 }
 
-/// The logits of one step, twice.
+/// Two sets of logits for one step.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Opinions {
-    /// The expert's, or those after the prompt itself.
+    /// The expert's, or those after the real prompt.
     pub(crate) own: Vec<f32>,
     /// The amateur's, or those after the other prompt.
     pub(crate) other: Vec<f32>,
@@ -27,13 +27,13 @@ pub(crate) struct Opinions {
 }
 
 impl Opinions {
-    /// Prepares the scores, once both are known.
+    /// Computes the sums, once both sets are known.
     pub(crate) fn set_totals(&mut self) {
         let total = |logits: &[f32]| numeric::log_sum_exp(logits).unwrap_or(0.0) as f32;
         self.totals = [total(&self.own), total(&self.other)];
     }
 
-    /// The score of the token with this id, of which the model itself has this logit.
+    /// Returns the score of the token with this id, to which the model itself gives the logit `own`.
     fn score(&self, id: usize, own: f32, rule: ContrastRule) -> f32 {
         let other = self.other.get(id).copied();
         let other = other.filter(|other| other.is_finite());
@@ -51,7 +51,7 @@ impl Opinions {
     }
 }
 
-/// The part of a chain that contrasts.
+/// The contrasting part of a chain.
 #[derive(Debug, Clone)]
 pub(super) struct Contrast {
     rule: ContrastRule,
@@ -64,7 +64,7 @@ impl Contrast {
         Self { rule, opinions }
     }
 
-    /// Puts scores in the place of logits.
+    /// Replaces the logits by scores.
     pub(super) fn score(&self, candidates: &mut Candidates) {
         let (ids, logits) = candidates.ids_and_logits_mut();
         for (id, logit) in ids.iter().zip(logits) {
@@ -72,7 +72,7 @@ impl Contrast {
         }
     }
 
-    /// Leaves out what the expert finds too improbable among the candidates, whatever their scores are.
+    /// Removes the candidates that the expert finds too improbable, whatever their scores.
     pub(super) fn keep_plausible(&self, candidates: &mut Candidates) {
         let ContrastRule::Contrastive { alpha, .. } = self.rule else {
             return;

@@ -1,20 +1,20 @@
 use super::super::{Sampler, SamplerKind, SamplingParams, Temperature};
 
-/// The temperature of a chain as a grammar may change it from token to token.
+/// The temperature of a chain, as a grammar changes it from token to token.
 pub(super) struct Guided {
-    /// The place of the temperature among the samplers.
+    /// The index of the temperature among the samplers.
     at: usize,
     /// The chain's own temperature, and its sampler.
     own: f32,
     sampler: Box<dyn Sampler>,
-    /// By sampler, whether it is on at temperature zero.
+    /// Whether each sampler is on at temperature 0.
     at_zero: Vec<bool>,
-    /// What the grammar asked for.
+    /// The temperature that the grammar requests.
     asked: Option<f32>,
 }
 
 impl Guided {
-    /// For a chain of these kinds, of which one is the temperature.
+    /// Creates it for a chain of these kinds; `None` if there is no temperature among them.
     pub(super) fn new(
         kinds: &[SamplerKind],
         samplers: &[Box<dyn Sampler>],
@@ -36,7 +36,7 @@ impl Guided {
         })
     }
 
-    /// Sets the temperature of what is chosen next; none is the chain's own.
+    /// Sets the temperature for the next choice; `None` restores the chain's own.
     pub(super) fn set(&mut self, temperature: Option<f32>, samplers: &mut [Box<dyn Sampler>]) {
         if temperature == self.asked {
             return;
@@ -48,12 +48,12 @@ impl Guided {
         };
     }
 
-    /// Whether the largest is chosen.
+    /// Returns whether the next choice is the largest logit.
     pub(super) fn is_greedy(&self) -> bool {
         self.asked.unwrap_or(self.own) == 0.0
     }
 
-    /// Whether the sampler of this place is on.
+    /// Returns whether the sampler with this index is on.
     pub(super) fn is_on(&self, sampler: usize) -> bool {
         !self.is_greedy() || self.at_zero[sampler]
     }

@@ -64,7 +64,7 @@ fn a_clone_draws_the_same_and_another_sequence_does_not() {
     assert_ne!(draws(chain), draws(other));
 }
 
-/// Kills the mutation "reseeding inside the loop": each step draws on, over tokens and over sequences.
+/// The generator is not reseeded: each step continues it, over tokens and over sequences.
 #[test]
 fn steps_draw_on_and_do_not_begin_again() {
     let sampling = SamplingParams {
@@ -93,22 +93,20 @@ fn steps_draw_on_and_do_not_begin_again() {
     assert!(kept.iter().all(|n| n.abs_diff(2000) < 160), "{kept:?}");
 }
 
-/// Kills the mutation "softmax before the chain": what samplers see are the model's logits, and they are what a
-/// temperature divides.
+/// Samplers see the model's logits, and the temperature divides these.
 #[test]
 fn samplers_work_on_logits_and_not_on_probabilities() {
     let logits = log(&[0.8, 0.2]);
     let mut c = candidates(&logits);
     let mut chain = SamplerChain::new(&params(2.0), 0).unwrap();
     let chosen = chain.choose(&mut c).unwrap();
-    // The square roots of 0.8 and 0.2 are as two to one.
+    // The square roots of 0.8 and 0.2 are in the ratio 2 to 1.
     let expected = if chosen.token.0 == 0 { 2.0 } else { 1.0 } / 3.0;
     assert!((chosen.probability.unwrap() - expected).abs() < 1e-6);
     assert_eq!(c.logits(), [logits[0] / 2.0, logits[1] / 2.0]);
 }
 
-/// Kills the mutation "wrong order": each preset's order shows in what is kept, and penalties come before the
-/// temperature.
+/// Each preset's order shows in what is kept, and penalties come before the temperature.
 #[test]
 fn the_order_is_the_one_asked_for() {
     let kept = |order: Vec<SamplerKind>| {
@@ -161,11 +159,11 @@ fn samplers_that_need_the_prompt_or_the_end_are_told() {
         tokens.push(chosen.token.0);
         chain.accept(chosen);
     }
-    // The end is banned at first; "1 1" comes once; then the end has grown.
+    // The end is banned at first; "1 1" occurs once; then the end's logit has grown.
     assert_eq!(tokens, [1, 2, 9, 9]);
 }
 
-/// Parameters with everything that may come before top-k, and a chain that has seen some tokens.
+/// Parameters with everything that may come before top-k, and tokens for the chain to accept.
 fn chains() -> impl Strategy<Value = (SamplingParams, Vec<u32>)> {
     let penalties = (
         0.5f32..2.0,
@@ -208,7 +206,7 @@ fn chains() -> impl Strategy<Value = (SamplingParams, Vec<u32>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// The argmax property: every truncating sampler but typical-p, XTC and mirostat keeps the largest.
+    /// Every truncating sampler except typical-p, XTC and mirostat keeps the largest logit.
     #[test]
     fn the_largest_survives_every_truncation(
         logits in proptest::collection::vec(-20.0f32..20.0, 1..300),
@@ -245,11 +243,11 @@ proptest! {
         prop_assert!(top_k == 0 || top_k_ties || c.len() <= top_k);
     }
 
-    /// Leaving out early what top-k removes changes neither what is kept nor what is drawn.
+    /// Omitting early what top-k removes changes neither what is kept nor what is drawn.
     #[test]
     fn filling_for_a_chain_equals_filling_with_everything(
         (sampling, tokens) in chains(),
-        // Few values, so that there are ties.
+        // Few distinct values, so that there are ties.
         logits in proptest::collection::vec((-20i8..20).prop_map(|l| f32::from(l) / 4.0), 200..400),
         forbidden in 2u32..40,
         banned in proptest::collection::btree_set(0u32..60, 0..4),
@@ -276,7 +274,7 @@ proptest! {
         prop_assert_eq!(bits(&few), bits(&all));
     }
 
-    /// A draw by top-p alone is the same with a list of candidates and without.
+    /// Drawing by top-p alone gives the same result with and without a list of candidates.
     #[test]
     fn picking_equals_filling_and_choosing(
         seed in any::<u64>(),
@@ -320,7 +318,7 @@ proptest! {
         }
     }
 
-    /// What is on changes the candidates and never breaks their order, or empties them.
+    /// Samplers that are on never break the candidates' order, or empty them.
     #[test]
     fn all_samplers_together_leave_something_in_order(
         logits in proptest::collection::vec(prop_oneof![-30.0f32..30.0, Just(0.0)], 1..120),

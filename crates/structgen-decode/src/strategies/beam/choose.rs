@@ -1,4 +1,4 @@
-//! Which continuations are taken.
+//! Chooses the continuations of beams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ pub(super) struct Beams<C: Constraint> {
 }
 
 impl<C: Constraint + Clone> Beams<C> {
-    /// The beams of a search before the first token: one in each group.
+    /// Creates the beams before the first token: one in each group.
     pub(super) fn new(first: &Sequence<C>, options: BeamOptions, rng: SequenceRng) -> Self {
         let width = options.width / options.groups;
         let groups = (0..options.groups).map(|_| Group::new(first.clone(), width));
@@ -40,7 +40,7 @@ impl<C: Constraint + Clone> Beams<C> {
         }
     }
 
-    /// The beams of all groups.
+    /// Returns the beams of all groups.
     pub(super) fn all(&self) -> impl Iterator<Item = &Beam<C>> {
         self.groups.iter().flat_map(|group| &group.beams)
     }
@@ -49,18 +49,18 @@ impl<C: Constraint + Clone> Beams<C> {
         self.groups.iter_mut().flat_map(|group| &mut group.beams)
     }
 
-    /// Whether every group has ended.
+    /// Returns whether every group has ended.
     pub(super) fn are_done(&self) -> bool {
         self.groups.iter().all(|group| group.done)
     }
 
-    /// The run that the next choice needs: a row for each beam.
+    /// Returns the demand for the next choice: a row for each beam.
     pub(super) fn demand(&mut self) -> Demand {
         let mut rows: Vec<RowDemand> = Vec::new();
         for beam in self.all_mut() {
             let sequence = &beam.sequence;
             if sequence.seen == 0 && !rows.is_empty() {
-                // Before the first run, the beams of all groups are alike, and share a row.
+                // Before the first run, the beams of all groups are equal, and share a row.
                 continue;
             }
             rows.push(RowDemand {
@@ -74,12 +74,12 @@ impl<C: Constraint + Clone> Beams<C> {
         Demand::rows(Text::Main, rows)
     }
 
-    /// Whether a beam has no mask yet.
+    /// Returns whether a beam has no mask yet.
     pub(super) fn need_masks(&self) -> bool {
         self.all().any(|beam| beam.mask.is_none())
     }
 
-    /// Computes the masks of the beams that have none, side by side.
+    /// Computes the missing masks, in parallel.
     pub(super) fn compute_masks(&mut self) {
         let missing = self.all_mut().filter(|beam| beam.mask.is_none());
         let missing: Vec<&mut Beam<C>> = missing.collect();
@@ -88,7 +88,8 @@ impl<C: Constraint + Clone> Beams<C> {
             .for_each(|beam| beam.mask = Some(beam.sequence.constraint.mask()));
     }
 
-    /// Whether every beam has one token that may follow, of log probability zero: then the model need not be asked.
+    /// Returns whether every beam has only one possible token, whose log probability is zero: then the model is not
+    /// needed.
     pub(super) fn are_forced(&mut self) -> Result<bool, GenerateError> {
         if !self.options.renormalize {
             return Ok(false);
@@ -104,7 +105,7 @@ impl<C: Constraint + Clone> Beams<C> {
         Ok(true)
     }
 
-    /// Lets every group go on, by the last logits of the beams' rows or, without any, by the masks alone.
+    /// Advances every group, by the last logits of the beams' rows or, without any, by the masks alone.
     pub(super) fn choose(
         &mut self,
         rows: Option<&[RowOutput<'_>]>,
@@ -153,7 +154,7 @@ impl<C: Constraint + Clone> Beams<C> {
         }
         let (mut children, is_enough) = self.children(group, &masks, rows, codec, &limits)?;
         if !is_enough && self.expansion.steered.contains(&true) {
-            // What samplers left was refused by the budget: they choose again among what fits.
+            // The budget refused what the samplers left: run them again on the tokens that fit.
             self.expand(group, &masks, rows, chosen, true)?;
             self.expansion.steered.fill(true);
             (children, _) = self.children(group, &masks, rows, codec, &limits)?;
@@ -162,7 +163,7 @@ impl<C: Constraint + Clone> Beams<C> {
         Ok(group.step(children, step + 1, most, &self.options))
     }
 
-    /// The beams' continuations of the expansion, best first; and whether they were as many as wanted.
+    /// Returns the beams' continuations from the expansion, best first; and whether there were as many as requested.
     fn children(
         &mut self,
         group: &mut Group<C>,
@@ -187,7 +188,7 @@ impl<C: Constraint + Clone> Beams<C> {
                 continue;
             }
             if rank >= width && !self.options.sample {
-                // What ends here is too bad to be an output.
+                // A beam that ends here is too bad to be an output.
                 if limits.remaining == 1 && !scorer {
                     return Ok((children, true));
                 }
@@ -223,7 +224,7 @@ impl<C: Constraint + Clone> Beams<C> {
         Ok((children, false))
     }
 
-    /// All that may follow the beams of a group.
+    /// Expands the beams of a group with all possible tokens.
     fn expand(
         &mut self,
         group: &mut Group<C>,
@@ -266,7 +267,7 @@ impl<C: Constraint + Clone> Beams<C> {
         }
     }
 
-    /// A beam with one token more.
+    /// Creates a beam with one more token.
     fn child(
         &self,
         parent: &Beam<C>,
@@ -317,7 +318,7 @@ impl<C: Constraint + Clone> Beams<C> {
         })
     }
 
-    /// The beams that have ended.
+    /// Takes the beams that have ended.
     pub(super) fn take_found(&mut self) -> Vec<Hypothesis<C>> {
         let groups = std::mem::take(&mut self.groups);
         groups
@@ -326,7 +327,7 @@ impl<C: Constraint + Clone> Beams<C> {
             .collect()
     }
 
-    /// Ends all groups. Where a group has no output, its best beam is one as it is.
+    /// Ends all groups. If a group has no output, its best beam becomes one as it is.
     pub(super) fn stop(&mut self, reason: &FinishReason) {
         for group in &mut self.groups {
             if group.finished.is_empty() && !group.beams.is_empty() {
@@ -339,12 +340,12 @@ impl<C: Constraint + Clone> Beams<C> {
     }
 }
 
-/// Nobody sees the text of a beam before the search has ended.
+/// The text of a beam is not passed on before the search has ended.
 pub(super) fn silent(_: Delta<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Whether nothing can follow a token, which is not taken.
+/// Returns whether nothing can follow a token, which is not accepted.
 fn ends<C: Constraint>(constraint: &mut C, token: TokenId) -> Result<bool, ConstraintError> {
     constraint.accept_token(token)?;
     let is_finished = constraint.is_finished();

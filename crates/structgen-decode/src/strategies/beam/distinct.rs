@@ -1,10 +1,10 @@
-//! When two outputs are the same.
+//! Decides when two outputs are the same.
 
 use serde_json::Value;
 
 use super::Distinct;
 
-/// Texts with the same key are the same output; `None` where outputs are told apart by their tokens.
+/// Returns a key: texts with the same key are the same output. `None` if outputs are compared by their tokens.
 pub(super) fn key(text: &[u8], distinct: Distinct) -> Option<Vec<u8>> {
     match distinct {
         Distinct::Tokens => None,
@@ -13,9 +13,9 @@ pub(super) fn key(text: &[u8], distinct: Distinct) -> Option<Vec<u8>> {
     }
 }
 
-/// The same for texts of the same JSON value.
+/// Returns the same key for texts of the same JSON value.
 fn json_key(text: &[u8]) -> Option<Vec<u8>> {
-    // Numbers become strings that no number is, with their exact values: a parser would round them.
+    // Turn numbers into strings with their exact values, distinct from all other strings: a parser would round them.
     let mut marked = Vec::with_capacity(text.len() + 16);
     let mut at = 0;
     let mut in_string = false;
@@ -32,7 +32,7 @@ fn json_key(text: &[u8]) -> Option<Vec<u8>> {
             let is_part = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
             let len = text[at..].iter().take_while(|b| is_part(b)).count();
             let number = std::str::from_utf8(&text[at..at + len]).ok()?;
-            // Only a number that is one is marked: the others have no value.
+            // Only valid numbers are marked: others have no value.
             serde_json::from_str::<serde::de::IgnoredAny>(number).ok()?;
             marked.extend_from_slice(br#""\u0000"#);
             marked.extend_from_slice(exact(number).as_bytes());
@@ -40,7 +40,7 @@ fn json_key(text: &[u8]) -> Option<Vec<u8>> {
             at += len;
         } else {
             in_string = byte == b'"';
-            // Texts that begin as marked numbers do are told apart from them.
+            // Escape texts that start like marked numbers.
             marked.push(byte);
             if in_string {
                 marked.push(b't');
@@ -54,7 +54,7 @@ fn json_key(text: &[u8]) -> Option<Vec<u8>> {
     Some(key)
 }
 
-/// Writes a value with its keys in order. It nests no deeper than the parser lets it.
+/// Writes a value with its keys in order. The parser limits its nesting.
 fn write(value: &Value, key: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {
@@ -80,7 +80,7 @@ fn write(value: &Value, key: &mut Vec<u8>) {
     }
 }
 
-/// A number as its digits without zeros at either end, and the power of ten that the last of them counts.
+/// Returns a number as its digits without leading and trailing zeros, and the power of ten of the last of them.
 fn exact(number: &str) -> String {
     let (sign, number) = match number.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -99,7 +99,7 @@ fn exact(number: &str) -> String {
         Ok(e) if e.unsigned_abs() < 1 << 60 => {
             format!("{sign}{kept}e{}", e + zeros - fraction.len() as i64)
         }
-        // So far out, the way it is written stands for the value.
+        // For such exponents, the notation stands for the value.
         _ => format!("{sign}{mantissa}e{exponent}"),
     }
 }

@@ -1,4 +1,4 @@
-//! The continuations of beams: log probabilities, in the order of force of every step.
+//! The continuations of beams with their log probabilities, in the usual order of precedence.
 
 use std::cmp::Ordering;
 
@@ -15,10 +15,10 @@ use crate::{
 /// A token after a beam.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Continuation {
-    /// Which of the group's beams.
+    /// The index of the beam in its group.
     pub(super) beam: usize,
     pub(super) token: TokenId,
-    /// The beam's sum with this token's log probability.
+    /// The beam's sum including this token's log probability.
     pub(super) sum: f64,
 }
 
@@ -27,13 +27,13 @@ pub(super) struct Continuation {
 pub(super) struct Expansion {
     candidates: Candidates,
     all: Vec<Continuation>,
-    /// How many of the first are in order.
+    /// How many of the first are sorted.
     sorted: usize,
     /// How many were returned.
     returned: usize,
-    /// In proportion to the probability, of those that were not drawn yet.
+    /// Proportional to the probability, for those not drawn yet.
     weights: Vec<f32>,
-    /// Whether the budget refused one, by beam.
+    /// For each beam, whether the budget refused a token.
     pub(super) steered: Vec<bool>,
 }
 
@@ -50,10 +50,10 @@ impl Expansion {
         self.all.is_empty()
     }
 
-    /// Adds what may follow a beam with the sum given; `penalty` is taken from a token's log probability. Returns
-    /// whether a ban was lifted.
+    /// Adds the continuations of a beam with the given sum; `penalty` is subtracted from a token's log probability.
+    /// Returns whether a ban was lifted.
     ///
-    /// Where `within_budget` is set, samplers see no token after which the output could not be completed in time.
+    /// If `within_budget` is set, samplers see no token after which the output could not be completed in time.
     #[expect(clippy::too_many_arguments, reason = "what a step is made of")]
     pub(super) fn add<C: Constraint>(
         &mut self,
@@ -91,7 +91,7 @@ impl Expansion {
             true => masked_softmax(logits, mask, &[]).map(|softmax| softmax.log_sum_exp()),
             false => numeric::log_sum_exp(logits),
         };
-        // Where nothing has a logit, there is no continuation.
+        // If nothing has a logit, there is no continuation.
         let Some(total) = total else {
             return Ok(false);
         };
@@ -101,7 +101,7 @@ impl Expansion {
             self.candidates.fill(logits, mask, &over_budget);
         }
         let mut push = |token, log: f64| {
-            // Logits of +inf share everything.
+            // Logits of +inf share all of the probability.
             let log = if log.is_nan() { 0.0 } else { log };
             if log == f64::NEG_INFINITY {
                 return;
@@ -130,17 +130,17 @@ impl Expansion {
         Ok(lifted)
     }
 
-    /// Adds the one token that may follow a beam, with a log probability of zero.
+    /// Adds the only possible token after a beam, with a log probability of zero.
     pub(super) fn add_forced(&mut self, token: TokenId, sum: f64) {
         let beam = self.steered.len();
         self.steered.push(false);
         self.all.push(Continuation { beam, token, sum });
     }
 
-    /// The best continuation that was not returned yet. Of equal ones, the one of the earlier beam goes first, then the
-    /// one of the lower id.
+    /// Returns the best continuation that was not returned yet. Among equals, the earlier beam comes first, then the
+    /// lower id.
     pub(super) fn next_best(&mut self) -> Option<Continuation> {
-        /// So many are put in order at once.
+        /// The number of continuations to sort at once.
         const CHUNK: usize = 32;
         if self.returned == self.sorted {
             let rest = self.all.get_mut(self.sorted..)?;
@@ -156,12 +156,12 @@ impl Expansion {
         Some(next)
     }
 
-    /// A continuation that was not returned yet, in proportion to the softmax of the sums.
+    /// Draws a continuation that was not returned yet, in proportion to the softmax of the sums.
     pub(super) fn draw(&mut self, rng: &mut SequenceRng) -> Option<Continuation> {
         let weigh = |weights: &[f32]| weights.iter().map(|&w| f64::from(w)).sum::<f64>();
         let mut total = weigh(&self.weights);
         if total == 0.0 {
-            // At first, and when only those are left that were next to impossible beside others.
+            // At first, and once only those are left that were next to impossible compared with the others.
             let sums = self.all.iter().map(|continuation| continuation.sum);
             let max = sums.clone().fold(f64::NEG_INFINITY, f64::max);
             if max == f64::NEG_INFINITY {
@@ -192,7 +192,7 @@ impl Expansion {
     }
 }
 
-/// Falling sums, then rising beams and ids.
+/// Orders by falling sums, then rising beams and ids.
 fn by_rank(a: &Continuation, b: &Continuation) -> Ordering {
     let sums = b.sum.total_cmp(&a.sum);
     sums.then(a.beam.cmp(&b.beam)).then(a.token.cmp(&b.token))

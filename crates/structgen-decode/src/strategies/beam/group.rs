@@ -1,4 +1,4 @@
-//! One group of beams: which go on, which are outputs, and when it is done.
+//! A group of beams: which continue, which become outputs, and when it is done.
 
 use structgen_vocab::TokenId;
 
@@ -6,14 +6,14 @@ use super::{BeamOptions, EarlyStopping};
 use crate::sequence::{Sequence, SomeMask};
 use crate::{Constraint, FinishReason};
 
-/// A beam that goes on.
+/// A beam that is being continued.
 pub(super) struct Beam<C: Constraint> {
     pub(super) sequence: Sequence<C>,
-    /// What the next token is chosen by, once it is there.
+    /// The mask for the next choice, once it is computed.
     pub(super) mask: SomeMask<C>,
     /// The sum of its tokens' log probabilities, after penalties.
     pub(super) sum: f64,
-    /// Its row of the last demand.
+    /// Its row in the last demand.
     pub(super) row: usize,
 }
 
@@ -68,12 +68,12 @@ impl<C: Constraint> Group<C> {
         self.width
     }
 
-    /// Goes on with continuations, best first, of which each has `len` tokens, end-of-sequence included, out of at most
-    /// `most`.
+    /// Advances the group with continuations, best first, each of `len` tokens, including end-of-sequence, out of at
+    /// most `most`.
     ///
-    /// One group follows transformers' `_beam_search` (4.5x), several its `BeamSearchScorer`. These differ in what the
-    /// best beam is compared by when a search stops, and in which beams are outputs when no token is left. Returns the
-    /// last tokens of the beams that go on and of those that no token is left for.
+    /// A single group follows transformers' `_beam_search` (4.5x), and several its `BeamSearchScorer`. These differ in
+    /// the score by which the best beam is compared when a search stops, and in which beams become outputs when no
+    /// token is left. Returns the last tokens of the beams that continue, and of those that ran out of tokens.
     pub(super) fn step(
         &mut self,
         children: Vec<Child<C>>,
@@ -88,7 +88,7 @@ impl<C: Constraint> Group<C> {
             || (self.improvable && !(is_full && options.early_stopping == EarlyStopping::Always));
         self.beams.clear();
         let mut cut = Vec::new();
-        // What other groups differ from, at the last step as well.
+        // What other groups must differ from, even at the last step.
         let mut last = Vec::new();
         let mut going = Vec::new();
         for child in children {
@@ -110,7 +110,7 @@ impl<C: Constraint> Group<C> {
                 None => going.push((child.token, beam)),
             }
         }
-        // Drawn continuations come in the order of the draw.
+        // Drawn continuations are in the order of the draw.
         going.sort_by(|(_, a), (_, b)| b.sum.total_cmp(&a.sum));
         going.truncate(self.width);
         let mut tokens: Vec<TokenId>;
@@ -146,13 +146,13 @@ impl<C: Constraint> Group<C> {
         tokens
     }
 
-    /// Drops the beams that still go on.
+    /// Drops the beams that are still being continued.
     pub(super) fn end(&mut self) {
         self.done = true;
         self.beams.clear();
     }
 
-    /// Takes an output if it is one of the best.
+    /// Adds an output if it is one of the best.
     pub(super) fn add(
         &mut self,
         beam: Beam<C>,

@@ -1,4 +1,4 @@
-//! Beam search: several sequences side by side, of which the best go on.
+//! Beam search: several sequences in parallel, of which the best are continued.
 
 mod choose;
 mod distinct;
@@ -21,24 +21,24 @@ use choose::Beams;
 use group::Beam;
 use ranking::Ranking;
 
-/// A beam search. The rows of its demands are the beams, each with a constraint and samplers of its own.
+/// A beam search. The rows of its demands are the beams, each with its own constraint and samplers.
 pub(crate) struct BeamSearch<C: Constraint> {
     beams: Beams<C>,
     n_best: usize,
     size: TaskSize,
-    /// What the search has found, once it is over.
+    /// The search's results, once it is over.
     ranking: Option<Ranking<C>>,
     /// Whether the search was stopped from outside: then nothing more is demanded.
     is_stopped: bool,
 }
 
 impl BeamOptions {
-    /// The options that beam search does not honour.
+    /// Returns the options that beam search does not honour.
     pub(crate) fn refuses(&self) -> Vec<&'static str> {
         let mut refused = vec!["sequences", "overflow", "jump_forward"];
         match self.sample {
             false => refused.extend(DRAWING),
-            // They adapt to the probabilities of single draws, which draws without replacement do not have.
+            // They adapt to the probabilities of single draws, which do not exist when drawing without replacement.
             true => refused.extend(["sampling.mirostat", "sampling.adaptive_p"]),
         }
         refused
@@ -59,13 +59,13 @@ impl<C: Constraint + Clone> BeamSearch<C> {
         }
         let mut beams = beams.clone();
         if beams.width == 1 && !beams.sample {
-            // One beam has nothing to be better than.
+            // A single beam has no rivals.
             beams.early_stopping = EarlyStopping::Always;
         }
         let (info, codec) = (resources.target, resources.codec);
         let first = Sequence::start(prompt, constraint, Arc::clone(options), 0, info, codec)?;
         let size = TaskSize {
-            // An output that is run for its scores is opened beside the beams' last rows.
+            // An output that is run for its scores is opened in addition to the beams' last rows.
             rows: beams.width + usize::from(options.log_probs),
             tokens: first.most_tokens(),
         };
@@ -86,7 +86,7 @@ impl<C: Constraint + Clone> BeamSearch<C> {
         Ok(search)
     }
 
-    /// Goes on up to where the model has to be asked.
+    /// Continues up to where the model is needed.
     fn next_demand(&mut self, cx: &Context<'_>) -> Result<Option<Demand>, GenerateError> {
         while !self.beams.are_done() {
             if self.beams.all().any(|beam| beam.sequence.is_late()) {

@@ -1,17 +1,16 @@
 use serde::{Deserialize, Serialize};
 
-/// Beam search: several sequences side by side, of which the best go on.
+/// Beam search: several sequences in parallel, of which the best are continued.
 ///
-/// The outputs are the `n_best` best, each with its score, best first; those that were cut are left out as long as
-/// there are others. Text is passed on only with the outputs, since a beam may be dropped until the end.
+/// The outputs are the `n_best` best sequences, each with its score, best first; sequences that were cut are omitted as
+/// long as there are others. Text is not streamed, since a beam may be dropped at any time before the end.
 ///
 /// Without a constraint, sequences and scores are those of transformers' `generate` in versions 4.5x: penalties and
-/// biases work on log probabilities. A beam ends where the constraint lets it: with an end-of-sequence token, which
-/// counts in its score like any other, or where nothing can follow, without one. The budget works as in sampling: no
-/// beam takes a token after which it could not be completed. A width of one gives the greedy output as long as no
-/// sampler is on.
+/// biases apply to log probabilities. A beam ends when the constraint allows: with an end-of-sequence token, which
+/// counts in its score like any other, or without one if nothing can follow. The budget works as in sampling: no beam
+/// takes a token after which it could not be completed. A width of one gives the greedy output if no sampler is on.
 ///
-/// The defaults are those of transformers' `generate`, but for the width. Temperature and truncating samplers are
+/// The defaults are those of transformers' `generate`, except for the width. Temperature and truncating samplers are
 /// refused unless beams are drawn; [`sequences`](crate::GenerateOptions::sequences) is refused in favour of `n_best`.
 ///
 /// ```
@@ -36,26 +35,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeamOptions {
-    /// The number of beams that go on in each step, all groups together.
+    /// Number of beams to continue in each step, over all groups.
     pub width: usize,
-    /// The number of outputs to return, best first.
+    /// Number of outputs to return, best first.
     pub n_best: usize,
-    /// The score is the sum of log probabilities over the number of tokens, end-of-sequence included, to this power:
-    /// above zero, longer outputs gain.
+    /// Exponent of the length in the score, which is the sum of log probabilities divided by the number of tokens,
+    /// including end-of-sequence, to this power. Values above zero favour longer outputs.
     pub length_penalty: f64,
     /// When to stop.
     pub early_stopping: EarlyStopping,
-    /// The number of beam groups, all of the same size, searched one after the other in each step (Vijayakumar et al.
-    /// 2016).
+    /// Number of beam groups of equal size, searched one after the other in each step (Vijayakumar et al. 2016).
     pub groups: usize,
-    /// Taken from a token's log probability for each beam of an earlier group that has just chosen it.
+    /// Subtracted from a token's log probability for each beam of an earlier group that has just chosen it.
     pub diversity_penalty: f64,
-    /// Whether continuations are drawn without replacement, in proportion to the softmax of their sums, instead of the
-    /// best being taken. Temperature and truncating samplers are honoured only then.
+    /// Whether to draw continuations without replacement, in proportion to the softmax of their sums, rather than take
+    /// the best. Temperature and truncating samplers are honoured only then.
     pub sample: bool,
-    /// Whether a log probability is over the allowed tokens; else, over all.
+    /// Whether log probabilities are over the allowed tokens, rather than over all.
     pub renormalize: bool,
-    /// Which outputs count as the same, of which only the best is returned.
+    /// Which outputs count as the same; only the best of these is returned.
     pub distinct: Distinct,
 }
 
@@ -75,7 +73,7 @@ impl Default for BeamOptions {
     }
 }
 
-/// When a beam search stops: at the latest when no token is left.
+/// When to stop a beam search; it always stops when no token is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlyStopping {
@@ -86,7 +84,7 @@ pub enum EarlyStopping {
     /// As soon as there are as many outputs as beams.
     Always,
     /// When there are as many outputs as beams, and no beam can score better than the worst of them, however long it
-    /// gets.
+    /// becomes.
     Never,
 }
 
@@ -94,17 +92,17 @@ pub enum EarlyStopping {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distinct {
-    /// Those of the same tokens: a text may come in several tokenizations.
+    /// Outputs with the same tokens: a text may be found in several tokenizations.
     #[default]
     Tokens,
-    /// Those of the same text. Of beams with the same text, only the best goes on.
+    /// Outputs with the same text. Of beams with the same text, only the best is continued.
     Text,
-    /// Those that are the same JSON value: numbers by value, objects without regard to order. Texts that are no JSON
-    /// count as texts.
+    /// Outputs with the same JSON value: numbers are compared by value, objects without regard to order. Texts that are
+    /// not JSON are compared as texts.
     JsonValue,
 }
 
-/// An option of beam search that makes no sense.
+/// An invalid option of beam search.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BeamError {
@@ -115,24 +113,24 @@ pub enum BeamError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What would be right.
+        /// The valid range.
         range: &'static str,
     },
-    /// Groups would not have the same size.
+    /// The beams cannot be divided into groups of equal size.
     #[error("{width} beams cannot be divided into {groups} groups of the same size")]
     Uneven {
-        /// Beams.
+        /// The number of beams.
         width: usize,
-        /// Groups.
+        /// The number of groups.
         groups: usize,
     },
-    /// A penalty between groups, of which there is one.
+    /// A diversity penalty is set, but there is only one group.
     #[error("a diversity penalty is between groups of beams, and there is one group")]
     OneGroup,
-    /// Groups are searched, not drawn.
+    /// Groups cannot be combined with drawing.
     #[error("beams in groups cannot be drawn: choose groups or sampling")]
     DrawnGroups,
-    /// Beams are to be drawn at temperature zero.
+    /// Drawing needs a temperature above zero.
     #[error("beams cannot be drawn at temperature 0")]
     ColdDraw,
 }
@@ -141,7 +139,7 @@ impl BeamOptions {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`BeamError`] for the first field that makes no sense.
+    /// [`BeamError`] for the first invalid field.
     pub fn validate(&self) -> Result<(), BeamError> {
         let number = |name, value: f64, valid: bool, range| match valid {
             true => Ok(()),

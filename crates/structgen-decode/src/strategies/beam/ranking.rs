@@ -1,4 +1,4 @@
-//! The outputs of a search that is over.
+//! The outputs of a finished search.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,17 +9,17 @@ use crate::sequence::Codec;
 use crate::task::{Demand, Given};
 use crate::{Constraint, GenerateError};
 
-/// Beams that have ended, of which the best become outputs.
+/// Beams that have ended, the best of which become outputs.
 pub(super) struct Ranking<C> {
     /// Best first.
     found: VecDeque<Hypothesis<C>>,
     outputs: Vec<Output>,
-    /// Why the best of those that were cut was.
+    /// Why the best of the beams that were cut was cut.
     cut: Option<GenerateError>,
 }
 
 impl<C: Constraint> Ranking<C> {
-    /// The beams of all groups, of which only the best of those with one key stays.
+    /// Ranks the beams of all groups, keeping only the best of those with the same key.
     pub(super) fn new(mut found: Vec<Hypothesis<C>>) -> Self {
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         let mut keys = BTreeSet::new();
@@ -33,8 +33,8 @@ impl<C: Constraint> Ranking<C> {
 
     /// Completes outputs until there are `n_best`, or until the model has to run one of them.
     ///
-    /// That is so where `with_scores` asks for log probabilities and those of forced tokens are missing: the rows of
-    /// beams that have ended are gone, so the text is run once more.
+    /// This is necessary if `with_scores` requests log probabilities and those of forced tokens are missing: the rows
+    /// of finished beams are closed, so the text is run once more.
     pub(super) fn advance(
         &mut self,
         n_best: usize,
@@ -61,7 +61,7 @@ impl<C: Constraint> Ranking<C> {
         None
     }
 
-    /// The model has run some of the demanded tokens. A beam's statistics are those of the search alone.
+    /// Records that the model has run some of the demanded tokens. A beam's statistics are those of the search alone.
     pub(super) fn take_run(&mut self, given: &Given<'_>) {
         if let (Some(one), [row]) = (self.found.front_mut(), given.rows) {
             one.sequence.seen += given.reused;
@@ -69,7 +69,7 @@ impl<C: Constraint> Ranking<C> {
         }
     }
 
-    /// The outputs, best first; the error of the best where all were cut.
+    /// Returns the outputs, best first, or the error of the best if all were cut.
     pub(super) fn finish(self) -> Result<Outputs, GenerateError> {
         match self.cut {
             Some(error) if self.outputs.is_empty() => Err(error),

@@ -1,4 +1,4 @@
-//! The probability of a text over all the ways of writing it as tokens: a search, the most probable beginning first.
+//! The probability of a text over all of its tokenizations: a search, most probable prefix first.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,14 +10,14 @@ use super::{Distinct, Distribution, log_add};
 use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
 use crate::{FinishReason, GenerateError, Outputs};
 
-/// How far the search for all tokenizations goes.
+/// When to end the search over all tokenizations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllLimits {
-    /// The most runs of the model.
+    /// Maximum number of model runs.
     pub runs: usize,
-    /// It is enough when no more than this share of the probability that was found is open, for all choices together. However
-    /// improbable they are, they are told apart.
+    /// Stop once at most this share of the probability found is open, over all choices together. Choices are told apart
+    /// however improbable they are.
     pub tolerance: f64,
 }
 
@@ -31,17 +31,17 @@ impl Default for AllLimits {
     }
 }
 
-/// The most beginnings that wait: they take memory.
+/// Maximum number of open prefixes, which bounds their memory.
 const MOST_OPEN: usize = 1 << 20;
 
-/// A beginning of some choices, as tokens.
+/// A prefix of some choices, as tokens.
 struct Beginning {
     log: f64,
-    /// In the order in which they are found, so that equal ones have an order.
+    /// The order of discovery, which breaks ties.
     number: usize,
-    /// Those of the prompt first.
+    /// Starts with those of the prompt.
     tokens: Vec<TokenId>,
-    /// The bytes of its text, and the choices that begin with them.
+    /// The bytes of its text, and the choices that start with them.
     text: Prefix,
 }
 
@@ -74,24 +74,24 @@ impl PartialEq for Beginning {
 
 impl Eq for Beginning {}
 
-/// The search. The model's row is cut back to what it has in common with the next beginning.
+/// The search. The model's row is cut back to its common prefix with the next one.
 pub(super) struct All {
     choices: Distinct<Vec<u8>>,
     ends: Vec<TokenId>,
     limits: AllLimits,
-    /// The logarithms of the probabilities of the sorted choices, as far as they are summed.
+    /// The logarithms of the sorted choices' probabilities, as far as they are summed.
     complete: Vec<f64>,
     open: BinaryHeap<Beginning>,
-    /// The number of beginnings that were opened.
+    /// The number of prefixes opened so far.
     opened: usize,
-    /// How much probability is open, about.
+    /// The approximate probability of all open prefixes.
     open_mass: f64,
-    /// How much was found.
+    /// The probability found so far.
     found_mass: f64,
     runs: usize,
-    /// The beginning that is run.
+    /// The prefix to run.
     next: Option<Beginning>,
-    /// The tokens of the model's row.
+    /// The tokens in the model's row.
     row: Vec<TokenId>,
     most_tokens: usize,
     is_stopped: bool,
@@ -133,7 +133,7 @@ impl All {
         self.choices.sorted[text.low].len() == text.len
     }
 
-    /// Takes up a beginning: what is a whole choice already, and what can still become one.
+    /// Adds a prefix: counts it if it is a whole choice, and opens it if it can still become one.
     fn add(&mut self, log: f64, tokens: Vec<TokenId>, text: Prefix) {
         let is_whole = self.is_whole(text);
         let asks_for_end = !self.ends.is_empty();
@@ -154,7 +154,7 @@ impl All {
         self.open_mass += log.exp();
     }
 
-    /// A way of writing a whole choice.
+    /// Adds a tokenization of a whole choice.
     fn find(&mut self, text: Prefix, log: f64) {
         let complete = &mut self.complete[text.low];
         *complete = log_add(*complete, log);
@@ -165,13 +165,13 @@ impl All {
         self.found_mass > 0.0 && self.open_mass <= self.limits.tolerance * self.found_mass
     }
 
-    /// The most probable beginning that is open, unless it is enough.
+    /// Returns the most probable open prefix, unless the search may stop.
     fn pop(&mut self) -> Option<Beginning> {
         if self.runs >= self.limits.runs || self.open.len() >= MOST_OPEN {
             return None;
         }
         if self.is_enough() {
-            // What was added and taken away is not quite what is left.
+            // Sum anew: rounding errors accumulate in the running sum.
             self.open_mass = self.open.iter().map(|open| open.log.exp()).sum();
             if self.is_enough() {
                 return None;
@@ -197,7 +197,7 @@ impl Task for All {
         if let Some(next) = &self.next {
             let pairs = self.row.iter().zip(&next.tokens);
             let common = pairs.take_while(|(own, other)| own == other).count();
-            // The last one is run again, for its logits.
+            // The last token is run again, for its logits.
             let keep = common.min(next.tokens.len() - 1);
             demands.push(Demand::row(
                 Text::Main,
@@ -237,14 +237,15 @@ impl Task for All {
         TaskSize { rows: 1, tokens }
     }
 
-    /// What is open by then counts as left out.
+    /// What is still open counts as left out.
     fn stop(&mut self, _: FinishReason) {
         self.is_stopped = true;
         self.open.extend(self.next.take());
     }
 
     fn finish(self: Box<Self>, _: &mut Context<'_>) -> Result<Outputs, GenerateError> {
-        // What is open counts for every choice that begins so, but where it is one already that has been counted.
+        // An open prefix counts for every choice that starts with it, except one that it equals, which has been
+        // counted.
         let mut left_out = vec![0.0; self.complete.len()];
         for open in &self.open {
             let counted = self.ends.is_empty() && self.is_whole(open.text);
@@ -257,7 +258,7 @@ impl Task for All {
     }
 }
 
-/// The tokens that a beginning continues with towards a choice, each with the text that there is then.
+/// Returns the tokens by which a prefix continues towards a choice, each with the text after it.
 fn continuations(trie: &TokenTrie, sorted: &[Vec<u8>], from: Prefix) -> Vec<(TokenId, Prefix)> {
     let mut found = Vec::new();
     let mut open = vec![(TokenTrie::ROOT, from)];

@@ -1,4 +1,4 @@
-//! The probability of one sequence of tokens for each choice: a walk over what the sequences share.
+//! The probability of one token sequence per choice: a walk over their shared prefixes.
 
 use structgen_vocab::TokenId;
 
@@ -6,43 +6,43 @@ use super::{ChoiceError, Distinct, Distribution};
 use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
 use crate::{FinishReason, GenerateError, Outputs};
 
-/// The most positions whose logits one demand asks for.
+/// Maximum number of positions whose logits one demand requests.
 const POSITIONS: usize = 32;
 
-/// The walk over the trie of all sequences, depth first. The model's row is always the prompt and the beginning of one
+/// The depth-first walk over the trie of all sequences. The model's row is always the prompt and a prefix of one
 /// sequence.
 pub(super) struct Canonical {
     prompt: Vec<TokenId>,
     choices: Distinct<Vec<TokenId>>,
     ends: Vec<TokenId>,
-    /// The logarithms of the probabilities of the sorted sequences.
+    /// The logarithms of the sorted sequences' probabilities.
     logs: Vec<f64>,
-    /// Branches that are not walked yet, the next one last.
+    /// Branches to walk, the next one last.
     open: Vec<Branch>,
     walked: Option<Stretch>,
     has_prompt: bool,
     stopped: Option<FinishReason>,
 }
 
-/// Sequences that agree so far.
+/// Sequences with a common prefix.
 struct Branch {
     /// The range of the sorted sequences.
     low: usize,
     high: usize,
-    /// The number of first tokens that they share and the logarithm counts. The last of them, or of the prompt, is not
-    /// run yet.
+    /// The number of common first tokens that the logarithm includes. The last of them, or of the prompt, is not run
+    /// yet.
     counted: usize,
     log: f64,
 }
 
-/// A branch up to where its sequences part.
+/// A branch up to where its sequences diverge.
 struct Stretch {
     branch: Branch,
     /// The number of first tokens that all of its sequences share.
     common: usize,
-    /// The number of first tokens after which the model's distribution was looked at.
+    /// The number of first tokens after which the model's distribution was used.
     looked_at: usize,
-    /// The number after which it is looked at last.
+    /// The number after which it is used last.
     end: usize,
 }
 
@@ -67,22 +67,22 @@ impl Canonical {
         }
     }
 
-    /// The most tokens that the row has.
+    /// Returns the maximum number of tokens in the row.
     pub(super) fn most_tokens(&self) -> usize {
         let longest = self.choices.sorted.iter().map(Vec::len).max();
-        // After the last token the model is asked for the end only.
+        // After the last token, the model is needed only for the end.
         let last = usize::from(self.ends.is_empty());
         self.prompt.len() + longest.unwrap_or(0).saturating_sub(last)
     }
 
-    /// The next branch for which the model has to be run.
+    /// Returns the next branch for which the model has to be run.
     fn next(&mut self) -> Option<Stretch> {
         while let Some(branch) = self.open.pop() {
             let sorted = &self.choices.sorted;
             let (first, last) = (&sorted[branch.low], &sorted[branch.high - 1]);
             let pairs = first.iter().zip(last);
             let common = pairs.take_while(|(a, b)| a == b).count();
-            // What comes after the end of a sequence that is alone does not count.
+            // After the end of the only remaining sequence, nothing counts.
             let is_alone = branch.high - branch.low == 1 && self.ends.is_empty();
             if is_alone && branch.counted == common {
                 self.logs[branch.low] = branch.log;
@@ -98,7 +98,7 @@ impl Canonical {
         None
     }
 
-    /// Takes the distribution after the next token of a stretch.
+    /// Uses the distribution after the next token of a stretch.
     fn look_at(&mut self, stretch: &mut Stretch, distribution: &Distribution<'_>) {
         let sorted = &self.choices.sorted;
         let Stretch { branch, common, .. } = stretch;

@@ -1,4 +1,4 @@
-//! How probable each of some choices is after a prompt.
+//! The probabilities of choices after a prompt.
 
 mod all;
 mod canonical;
@@ -15,7 +15,7 @@ use crate::{FinishReason, GenerateError, ModelError, Outputs, request::Report};
 use all::All;
 use canonical::Canonical;
 
-/// How probable is it that each of some choices follows a prompt: under the model as it is, without temperature or
+/// Requests the probability of each of several choices after a prompt, under the model alone, without temperature or
 /// constraint.
 ///
 /// ```
@@ -42,38 +42,38 @@ use canonical::Canonical;
 pub struct ChoiceRequest {
     /// The tokens before the choice.
     pub prompt: Vec<TokenId>,
-    /// What is chosen from.
+    /// The choices.
     pub choices: Choices,
-    /// End-of-sequence ids, any of which has to come after the choice. Without them, a choice that begins another is
-    /// the event that includes the other.
+    /// End-of-sequence ids, one of which has to come after the choice. Without them, the probability of a choice that
+    /// is a prefix of another includes that of the other.
     pub ends: Vec<TokenId>,
-    /// Requests with a larger number are admitted first; of equal ones, the earlier.
+    /// Requests with a higher priority are admitted first; among equals, the earlier.
     pub priority: i32,
 }
 
-/// What is chosen from, and which ways of writing it as tokens count.
+/// The choices, and which of their tokenizations count.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Choices {
-    /// Sequences of tokens, such as a tokenizer writes each text: exact.
+    /// Token sequences, such as a tokenizer's encoding of each text: exact.
     ///
-    /// A choice's probability is the product of its tokens'. What choices begin with in common is run once, and what
-    /// has no branch is run at once.
+    /// A choice's probability is the product of its tokens' probabilities. Common prefixes are run once, and sections
+    /// without a branch in one run.
     Tokens(Vec<Vec<TokenId>>),
-    /// Texts in any tokens: sums over all sequences of tokens that spell them, the most probable first.
+    /// Texts in any tokenization: sums over all token sequences that spell them, most probable first.
     ///
-    /// Beginnings are continued in the order of their probability. What is open when a limit is met bounds what was
-    /// left out: no text can have more than the beginnings that it has in common with what is open.
+    /// Prefixes are continued in the order of their probability. The prefixes that are open when a limit is reached
+    /// bound what is left out: no text can have more than the open prefixes that lead to it.
     Texts {
         /// The texts.
         texts: Vec<String>,
-        /// When it is enough.
+        /// When to stop the search.
         limits: AllLimits,
     },
 }
 
 impl ChoiceRequest {
-    /// A request without an end.
+    /// Creates a request without an end.
     pub fn new(prompt: impl Into<Vec<TokenId>>, choices: Choices) -> Self {
         Self {
             prompt: prompt.into(),
@@ -83,14 +83,14 @@ impl ChoiceRequest {
         }
     }
 
-    /// Sets the end-of-sequence ids, any of which has to come after the choice.
+    /// Sets the end-of-sequence ids, one of which has to come after the choice.
     #[must_use]
     pub fn with_ends(mut self, ends: impl Into<Vec<TokenId>>) -> Self {
         self.ends = ends.into();
         self
     }
 
-    /// Sets which requests it is admitted before.
+    /// Sets the priority over other requests.
     #[must_use]
     pub fn with_priority(mut self, priority: i32) -> Self {
         self.priority = priority;
@@ -135,7 +135,7 @@ impl ChoiceRequest {
 }
 
 impl Choices {
-    /// Texts in any tokens, within the limits of the default.
+    /// Creates choices of texts in any tokenization, within the default limits.
     pub fn texts(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::Texts {
             texts: texts.into_iter().map(Into::into).collect(),
@@ -144,37 +144,37 @@ impl Choices {
     }
 }
 
-/// How probable a choice is.
+/// The probability of a choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ChoiceProbability {
-    /// The natural logarithm of the probability, as far as it was summed: `-inf` for 0.
+    /// The natural logarithm of the probability, as far as it was summed; `-inf` for 0.
     pub log_probability: f64,
-    /// How much may have been left out of the probability, at most: 0 for tokenizations that are all counted.
+    /// An upper bound of what was left out of the probability: 0 if all tokenizations are counted.
     pub left_out: f64,
-    /// The probability divided by that of all choices together, different ones counted once; 0 where all of them are 0.
+    /// The probability divided by the sum over all distinct choices; 0 if that is 0.
     pub share: f64,
 }
 
 impl ChoiceProbability {
-    /// The probability, as far as it was summed; the true one is between this and this plus `left_out`.
+    /// Returns the probability, as far as it was summed; the true one is between this and this plus `left_out`.
     #[must_use]
     pub fn probability(&self) -> f64 {
         self.log_probability.exp()
     }
 }
 
-/// Why there are no probabilities.
+/// Why probabilities cannot be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
-    /// There is nothing to choose from.
+    /// There are no choices.
     #[error("there is no choice to choose from")]
     NoChoices,
-    /// The model's logits are no distribution: none of them is a number above minus infinity.
+    /// The model's logits are not a distribution: none of them is a number above minus infinity.
     #[error("after {tokens} tokens the model gives no token any probability")]
     NoDistribution {
-        /// The number of tokens that it had seen, those of the prompt among them.
+        /// The number of tokens before, including those of the prompt.
         tokens: usize,
     },
     /// The request was ended before all probabilities were known.
@@ -185,7 +185,7 @@ pub enum ChoiceError {
     },
 }
 
-/// `ln(exp(a) + exp(b))`, without leaving the range of numbers.
+/// Returns `ln(exp(a) + exp(b))`, without overflow.
 fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY {
@@ -195,21 +195,21 @@ fn log_add(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The logarithm of a sum of numbers given by their logarithms.
+/// Returns the logarithm of a sum of numbers given by their logarithms.
 fn log_sum(logs: impl IntoIterator<Item = f64>) -> f64 {
     logs.into_iter().fold(f64::NEG_INFINITY, log_add)
 }
 
-/// Logits of one position as a distribution.
+/// The logits of one position as a distribution.
 struct Distribution<'l> {
     logits: &'l [f32],
     max: f64,
-    /// The logarithm of what the exponentials of the logits above the largest come to.
+    /// The logarithm of the sum of exponentials, relative to the largest logit.
     log_total: f64,
 }
 
 impl<'l> Distribution<'l> {
-    /// The distribution after `tokens` tokens. Logits of plus infinity share everything.
+    /// Creates the distribution after `tokens` tokens. Logits of plus infinity share all of the probability.
     fn new(logits: &'l [f32], tokens: usize) -> Result<Self, ChoiceError> {
         let numbers = logits.iter().copied().filter(|logit| !logit.is_nan());
         let max = f64::from(numbers.fold(f32::NEG_INFINITY, f32::max));
@@ -228,29 +228,29 @@ impl<'l> Distribution<'l> {
         Ok(distribution)
     }
 
-    /// A logit less the largest; `-inf` where it is none.
+    /// Returns a logit minus the largest; `-inf` if it is NaN or absent.
     fn above(&self, id: usize) -> f64 {
         match self.logits.get(id) {
             Some(&logit) if logit.is_nan() => f64::NEG_INFINITY,
-            // Infinity less infinity is no number.
+            // Infinity minus infinity is NaN.
             Some(&logit) if f64::from(logit) == self.max => 0.0,
             Some(&logit) => f64::from(logit) - self.max,
             None => f64::NEG_INFINITY,
         }
     }
 
-    /// The logarithm of a token's probability.
+    /// Returns the logarithm of a token's probability.
     fn log(&self, token: TokenId) -> f64 {
         self.above(token.index()) - self.log_total
     }
 
-    /// The logarithm of the probability that one of some tokens comes.
+    /// Returns the logarithm of the probability of any of some tokens.
     fn log_of_any(&self, tokens: &[TokenId]) -> f64 {
         log_sum(tokens.iter().map(|&token| self.log(token)))
     }
 }
 
-/// Different choices, sorted, and which of them each choice of the request is.
+/// The distinct choices, sorted, and the index of each choice of the request among them.
 struct Distinct<T> {
     sorted: Vec<T>,
     indices: Vec<usize>,
@@ -266,7 +266,8 @@ impl<T: Ord + Clone> Distinct<T> {
         Self { sorted, indices }
     }
 
-    /// The report of what was found of the sorted choices: the logarithm of each probability, and how much it left out.
+    /// Creates the report from the results of the sorted choices: the logarithm of each probability, and how much it
+    /// left out.
     fn report(&self, found: &[(f64, f64)]) -> Outputs {
         let all = log_sum(found.iter().map(|&(log, _)| log));
         let choices = { self.indices.iter() }.map(|&index| {

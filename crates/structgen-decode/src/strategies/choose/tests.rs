@@ -16,7 +16,7 @@ fn tokens(ids: &[u32]) -> Vec<TokenId> {
 
 const EOS: u32 = 256;
 
-/// All bytes, an end, and longer tokens, of which two have the same bytes.
+/// All bytes, an end, and longer tokens, two of which have the same bytes.
 fn vocabulary() -> Vocabulary {
     let longer = ["<eos>", "a", "aa", "ab", "aab", "ba", "b", "日", "ab"];
     let bytes = (0..=255_u8).map(|byte| vec![byte]);
@@ -25,7 +25,7 @@ fn vocabulary() -> Vocabulary {
 }
 
 fn model(vocabulary: &Vocabulary, seed: u64) -> MockModel {
-    // Some tokens are probable, so that sums are of numbers that differ.
+    // Some tokens are probable, so that sums are over different numbers.
     MockModel::new(vocabulary.len() + 3, 64, [TokenId(EOS)])
         .with_seed(seed)
         .preferring(TokenId(258), 4.0)
@@ -33,7 +33,7 @@ fn model(vocabulary: &Vocabulary, seed: u64) -> MockModel {
         .preferring(TokenId(EOS), 2.0)
 }
 
-/// The probabilities of sequences of tokens.
+/// Returns the probabilities of token sequences.
 fn canonical(
     model: impl LanguageModel + 'static,
     prompt: &[TokenId],
@@ -44,7 +44,7 @@ fn canonical(
     Scheduler::new(model, vocabulary()).choose(request)
 }
 
-/// The probabilities of texts.
+/// Returns the probabilities of texts.
 fn all(
     model: &MockModel,
     prompt: &[TokenId],
@@ -57,7 +57,7 @@ fn all(
     Scheduler::new(model.clone(), vocabulary()).choose(request)
 }
 
-/// The logarithm of the probability of a token after others, straight from the definition.
+/// Returns the logarithm of a token's probability after others, straight from the definition.
 fn step(model: &mut MockModel, before: &[TokenId], token: TokenId) -> f64 {
     let row = model.open_row().unwrap();
     let run = [RowRun::last(row, before)];
@@ -79,7 +79,7 @@ fn sequence(model: &mut MockModel, prompt: &[TokenId], choice: &[TokenId], ends:
     log
 }
 
-/// All the ways of writing a text as tokens.
+/// Returns all tokenizations of a text.
 fn spellings(vocabulary: &Vocabulary, text: &[u8]) -> Vec<Vec<TokenId>> {
     if text.is_empty() {
         return vec![Vec::new()];
@@ -109,7 +109,8 @@ fn canonical_probabilities_are_products_of_those_of_the_tokens() {
     let vocabulary = vocabulary();
     let prompt = tokens(&[10, 11, 12]);
     let long: Vec<u32> = (20..60).collect();
-    // One begins another, one comes twice, one has nothing in common, one is longer than what is run at once.
+    // One is a prefix of another, one occurs twice, one has nothing in common with the rest, one is longer than a
+    // single run.
     let choices: Vec<Vec<TokenId>> = [
         &[97, 98][..],
         &[97],
@@ -136,7 +137,7 @@ fn canonical_probabilities_are_products_of_those_of_the_tokens() {
             assert_eq!(found.left_out, 0.0);
             expected.push(log.exp());
         }
-        // The choice that comes twice counts once.
+        // The choice that occurs twice counts once.
         let total: f64 = expected.iter().sum::<f64>() - expected[4];
         for (found, expected) in found.iter().zip(&expected) {
             assert_close(found.share, expected / total);
@@ -203,7 +204,7 @@ fn all_tokenizations_are_those_of_the_enumeration() {
             assert_eq!(found.left_out, 0.0);
             assert_close(found.share, exact / total);
         }
-        // Cut anywhere, the truth is within the bounds.
+        // Wherever the search stops, the truth is within the bounds.
         for runs in 0..40 {
             let limits = AllLimits {
                 runs,
@@ -229,7 +230,7 @@ fn all_tokenizations_are_those_of_the_enumeration() {
 fn improbable_choices_are_told_apart() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary, 0);
-    // What is open soon is less than the tolerance, and long before anything is found.
+    // The open probability soon falls below the tolerance, long before anything is found.
     let limits = AllLimits {
         runs: 5_000,
         tolerance: 0.1,
@@ -266,7 +267,7 @@ fn what_cannot_be_asked_is_an_error() {
         all(&model, &prompt, &[], &[], AllLimits::default()),
         Err(GenerateError::Choice(ChoiceError::NoChoices))
     ));
-    // Of the last token nothing is asked, unless an end has to follow.
+    // The last token's logits are not needed, unless an end has to follow.
     for (len, ends, fits) in [
         (64, false, true),
         (64, true, false),
@@ -286,7 +287,7 @@ fn what_cannot_be_asked_is_an_error() {
     }
 }
 
-/// A model that counts, and whose logits may be replaced by some that no model should have.
+/// A model that counts, and whose logits may be replaced by invalid ones.
 struct Watched {
     model: MockModel,
     tokens_run: Arc<AtomicU64>,
@@ -375,7 +376,7 @@ fn odd_logits_share_what_there_is_or_are_refused() {
     assert_close(found[0].probability(), 1.0);
 }
 
-/// Requests of both kinds, with and without ends, two of them with prompts that begin alike.
+/// Requests of both kinds, with and without ends, two of them with a common prompt prefix.
 fn requests() -> Vec<ChoiceRequest> {
     let long: Vec<u32> = (20..60).collect();
     let sequences = [&[97, 98][..], &[97], &[97, 98, 99, 100], &long].map(tokens);

@@ -1,4 +1,4 @@
-/// Why two opinions cannot be contrasted, or a token with the text so far.
+/// Why two opinions, or the tokens of a contrastive search, cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContrastError {
@@ -9,10 +9,10 @@ pub enum ContrastError {
         name: &'static str,
         /// Its value.
         value: f32,
-        /// What would be right.
+        /// The valid range.
         range: &'static str,
     },
-    /// The text has become too long for the amateur.
+    /// The text is too long for the amateur.
     #[error("the amateur's context does not hold a text of {tokens} tokens")]
     AmateurContext {
         /// Tokens of the prompt and the output so far.
@@ -20,7 +20,7 @@ pub enum ContrastError {
     },
 }
 
-/// An error unless a parameter is valid.
+/// Returns an error if a parameter is invalid.
 pub(in crate::strategies) fn check(
     name: &'static str,
     value: f32,

@@ -1,4 +1,4 @@
-//! Two opinions about every token: an expert and an amateur, or one model after two prompts.
+//! Contrasts two opinions about every token: of an expert and an amateur, or of one model after two prompts.
 
 mod error;
 mod options;
@@ -20,18 +20,18 @@ use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, ModelError
 /// A sequence whose tokens are chosen by two opinions.
 pub(crate) struct Contrast<C: Constraint> {
     writing: Writing<C>,
-    /// Whether the logits after both texts are demanded, by which the next token is chosen.
+    /// Whether the logits after both texts are demanded, for choosing the next token.
     is_waiting: bool,
     other: OtherText,
     /// The logits after both texts.
     opinions: Arc<Opinions>,
 }
 
-/// The text that the other opinion is about: another prompt and the output, or the same text.
+/// The text for the other opinion: another prompt and the output, or the same text.
 struct OtherText {
     text: Text,
     prompt: Vec<TokenId>,
-    /// The number of its tokens that the model has seen.
+    /// The number of its tokens that the model has processed.
     seen: usize,
 }
 
@@ -41,7 +41,7 @@ impl OtherText {
         Self { text, prompt, seen }
     }
 
-    /// A run of what follows the tokens that were seen, where the model can hold it.
+    /// Returns a demand for the tokens not processed yet, or an error if they exceed the context.
     fn demand(&self, output: &[TokenId], cx: &Context<'_>) -> Result<Demand, GenerateError> {
         let needed = self.prompt.len() + output.len();
         let info = match self.text {
@@ -67,7 +67,7 @@ impl OtherText {
 }
 
 impl<C: Constraint> Contrast<C> {
-    /// A sequence with [`ClassifierFreeGuidance`].
+    /// Creates a sequence with [`ClassifierFreeGuidance`].
     pub(crate) fn guided(
         prompt: &[TokenId],
         constraint: C,
@@ -78,7 +78,7 @@ impl<C: Constraint> Contrast<C> {
     ) -> Result<Self, GenerateError> {
         let scale = guidance.scale;
         check("scale", scale, scale.is_finite(), "finite")?;
-        // The last token of the prompt, as transformers has it.
+        // The last token of the prompt, as in transformers.
         let other = match guidance.prompt.is_empty() {
             true => prompt.last().copied().into_iter().collect(),
             false => guidance.prompt.clone(),
@@ -88,7 +88,7 @@ impl<C: Constraint> Contrast<C> {
         Self::start(prompt, constraint, options, other, rule, number, resources)
     }
 
-    /// A sequence by [`ContrastiveDecoding`].
+    /// Creates a sequence with [`ContrastiveDecoding`].
     pub(crate) fn contrastive(
         prompt: &[TokenId],
         constraint: C,
@@ -136,7 +136,7 @@ impl<C: Constraint> Contrast<C> {
         let opinions = Arc::clone(&self.opinions);
         self.writing.sequence.chain.set_opinions(opinions);
         let chosen = self.writing.choose(&self.opinions.own, cx);
-        // The next ones are written where these are.
+        // Release these, so that the next ones reuse their buffers.
         self.writing.sequence.chain.set_opinions(Arc::default());
         chosen
     }

@@ -3,16 +3,15 @@ use structgen_vocab::TokenId;
 
 use crate::request::ids;
 
-/// Classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"): what the prompt
-/// changes is made stronger.
+/// Classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"): amplifies the effect
+/// of the prompt.
 ///
-/// With `c` and `u` the log-softmax after the prompt and after another one, both followed by the output so far, a
-/// token's score is `u + scale * (c - u)`. A scale of one leaves `c`; a token of which the other has no finite logit
-/// keeps its `c`.
+/// Let `c` and `u` be the log-softmax after the prompt and after another prompt, both followed by the output so far. A
+/// token's score is `u + scale * (c - u)`. A scale of one gives `c`; a token without a finite logit after the other
+/// prompt keeps its `c`.
 ///
-/// The scores take the place of logits at the beginning of the sampler chain, among the tokens that the constraint
-/// allows. Log probabilities are those after the prompt, before guidance. Each step that is not forced runs two rows of
-/// the model.
+/// The scores replace the logits of allowed tokens at the start of the sampler chain. Log probabilities are those after
+/// the prompt, before guidance. Each step that is not forced runs two rows of the model.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -35,10 +34,10 @@ use crate::request::ids;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassifierFreeGuidance {
-    /// How strong the guidance is.
+    /// The strength of the guidance.
     pub scale: f32,
-    /// The other prompt: one without what the output is to follow, or with what it is to avoid. An empty one is the
-    /// prompt's last token.
+    /// The other prompt: one without what the output should follow, or with what it should avoid. If empty, the
+    /// prompt's last token is used.
     #[serde(with = "ids")]
     pub prompt: Vec<TokenId>,
 }
@@ -53,16 +52,17 @@ impl Default for ClassifierFreeGuidance {
     }
 }
 
-/// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): what a small model likes as well counts for less.
+/// Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): tokens that a small model also finds probable count
+/// for less.
 ///
-/// With `e` the logits of the model, the expert, and `a` those of the scheduler's [draft
-/// model](crate::Scheduler::with_draft), the amateur, a token's score is `(1 + beta) * e - beta * a`, for tokens of
-/// which the expert's probability is at least `alpha` times the largest; others are left out. The largest is that among
-/// the tokens which the constraint, the budget and the bans at the beginning of the sampler chain leave: so there
-/// always is one. A token of which the amateur has no finite logit keeps its `e`.
+/// Let `e` be the logits of the model, the expert, and `a` those of the scheduler's [draft
+/// model](crate::Scheduler::with_draft), the amateur. A token's score is `(1 + beta) * e - beta * a` if its probability
+/// under the expert is at least `alpha` times the largest; other tokens are dropped. The largest is taken over the
+/// tokens that the constraint, the budget and the bans at the start of the sampler chain leave, so at least one token
+/// is kept. A token without a finite logit of the amateur keeps its `e`.
 ///
-/// The scores take the place of logits at the beginning of the sampler chain. Log probabilities are the expert's. A
-/// text that the amateur's context does not hold is an error.
+/// The scores replace the logits at the start of the sampler chain. Log probabilities are the expert's. A text that
+/// exceeds the amateur's context is an error.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -87,14 +87,14 @@ impl Default for ClassifierFreeGuidance {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContrastiveDecoding {
-    /// From which share of the expert's largest probability on tokens are looked at, from 0 to 1.
+    /// The minimum probability of candidates, as a share of the expert's largest, from 0 to 1.
     pub alpha: f32,
-    /// How much the amateur counts, from 0 on.
+    /// The weight of the amateur, at least 0.
     pub beta: f32,
 }
 
 impl Default for ContrastiveDecoding {
-    /// 0.1 and 0.5, as O'Brien and Lewis have them.
+    /// 0.1 and 0.5, as in O'Brien and Lewis.
     fn default() -> Self {
         Self {
             alpha: 0.1,

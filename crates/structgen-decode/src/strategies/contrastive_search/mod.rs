@@ -1,4 +1,4 @@
-//! Contrastive search: probable tokens whose states are unlike those of the text so far.
+//! Contrastive search: probable tokens whose hidden states differ from those of the text so far.
 
 mod states;
 
@@ -21,14 +21,14 @@ use states::States;
 /// Contrastive search (Su et al. 2022, "A Contrastive Framework for Neural Text Generation"): of the most probable
 /// tokens, the one that is both probable and new.
 ///
-/// Of the `top_k` most probable tokens that may come, it takes the one with the largest `(1 - alpha) * p - alpha * s`,
-/// where `p` is the token's probability and `s` the largest cosine between its hidden state and that of any token
-/// before, the prompt's included. An `alpha` of zero is greedy decoding.
+/// Of the `top_k` most probable candidates, it takes the one with the largest `(1 - alpha) * p - alpha * s`, where `p`
+/// is the token's probability and `s` the largest cosine similarity of its hidden state to that of any earlier token,
+/// including the prompt's. An `alpha` of zero is greedy decoding.
 ///
-/// Probabilities are among the tokens that the constraint and the bans leave, and after penalties and biases;
-/// temperature and truncating samplers are for draws and are refused, but temperatures that a grammar sets count.
-/// Without a constraint, outputs are those of transformers' `generate` with `penalty_alpha` and `top_k`. Each step that
-/// is not forced is one run, of a row for each token looked at. Log probabilities are the model's own.
+/// Probabilities are over the tokens that the constraint and the bans leave, after penalties and biases. Temperature
+/// and truncating samplers are for draws and are refused, but temperatures set by a grammar apply. Without a
+/// constraint, outputs are those of transformers' `generate` with `penalty_alpha` and `top_k`. Each step that is not
+/// forced takes one run, with a row per candidate. Log probabilities are the model's own.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -51,14 +51,14 @@ use states::States;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContrastiveSearch {
-    /// How much being new counts, from 0 to 1.
+    /// The weight of novelty, from 0 to 1.
     pub alpha: f32,
-    /// The number of tokens that are looked at, 1 or more. Each takes a row in the cache.
+    /// The number of candidates, at least 1. Each takes a row of the cache.
     pub top_k: usize,
 }
 
 impl Default for ContrastiveSearch {
-    /// 0.6 and 4, as Su et al. have them.
+    /// 0.6 and 4, as in Su et al.
     fn default() -> Self {
         Self {
             alpha: 0.6,
@@ -71,22 +71,22 @@ impl ContrastiveSearch {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`ContrastError::OutOfRange`] for the first field that makes no sense.
+    /// [`ContrastError::OutOfRange`] for the first invalid field.
     pub fn validate(&self) -> Result<(), ContrastError> {
         let is_share = (0.0..=1.0).contains(&self.alpha);
         check("alpha", self.alpha, is_share, "from 0 to 1")?;
         check("top_k", self.top_k as f32, self.top_k > 0, "1 or more")
     }
 
-    /// The options that contrastive search does not honour.
+    /// Returns the options that contrastive search does not honour.
     pub(crate) fn refuses(&self) -> Vec<&'static str> {
-        // States of tokens that were left out would go on counting.
+        // The states of dropped tokens would continue to count.
         let mut refused = vec!["sequences", "overflow"];
         refused.extend(DRAWING);
         refused
     }
 
-    /// The place of the token with the largest score; of equal ones, the more probable.
+    /// Returns the index of the token with the largest score; among equals, the more probable.
     fn best_row(
         &self,
         best: &Best,
@@ -103,17 +103,17 @@ impl ContrastiveSearch {
     }
 }
 
-/// A contrastive search. Its rows are the text or, while tokens are compared, the text with each of them.
+/// A contrastive search. Its rows are the text or, while candidates are compared, the text with each of them.
 pub(crate) struct Search<C: Constraint> {
     options: ContrastiveSearch,
     writing: Writing<C>,
-    /// The tokens that the model looks at, with the mask that they are of.
+    /// The candidates that the model is run on, with their mask.
     compared: Option<(Best, Arc<C::Mask>)>,
-    /// The states of the tokens that the model has seen.
+    /// The hidden states of the tokens that the model has processed.
     states: States,
-    /// What comes after them.
+    /// The logits after them.
     logits: Vec<f32>,
-    /// The row of the last demand that is the text.
+    /// The row of the last demand that contains the text.
     row: usize,
     /// Whether the output was ended from outside: then nothing more is demanded.
     is_stopped: bool,
@@ -140,7 +140,7 @@ impl<C: Constraint> Search<C> {
         })
     }
 
-    /// A run of some tokens after those of the text that the model has seen.
+    /// Returns a run of some tokens after those of the text that the model has processed.
     fn row_demand(&self, tokens: Vec<TokenId>, positions: usize) -> RowDemand {
         RowDemand {
             parent: self.row,
@@ -150,8 +150,7 @@ impl<C: Constraint> Search<C> {
         }
     }
 
-    /// A run of the tokens that the model has not seen: the prompt, and what was forced. The states of all of them
-    /// count.
+    /// Returns a run of the tokens not processed yet: the prompt, and forced tokens. All of their states count.
     fn reading(&mut self, has_ended: bool) -> Option<Demand> {
         let n = self.writing.sequence.unseen(has_ended);
         if n == 0 {
@@ -164,7 +163,7 @@ impl<C: Constraint> Search<C> {
         Some(Demand::rows(Text::Main, vec![row]).with_hidden(true))
     }
 
-    /// Finds the best tokens by the logits after the text. Several are compared; one alone is taken, and is run with
+    /// Finds the best tokens by the logits after the text. Several are compared; a single one is accepted, and run with
     /// what comes after it.
     fn choose(&mut self, cx: &mut Context<'_>) -> Result<Option<Demand>, GenerateError> {
         let most = self.options.top_k;
@@ -184,7 +183,7 @@ impl<C: Constraint> Search<C> {
         Ok(Some(demand))
     }
 
-    /// Takes one of the best tokens, and what is forced after it.
+    /// Accepts one of the best tokens, and those forced after it.
     fn take(
         &mut self,
         best: &Best,
@@ -210,7 +209,7 @@ impl<C: Constraint> Search<C> {
         Ok(())
     }
 
-    /// Takes the best of the tokens that the model has looked at.
+    /// Accepts the best of the compared tokens.
     fn compare(
         &mut self,
         best: &Best,
@@ -223,7 +222,7 @@ impl<C: Constraint> Search<C> {
         let row = { self.options }.best_row(best, |row| Ok(states.largest_cosine(state(row)?)))?;
         let known = self.writing.sequence.all().len();
         self.take(best, mask, row, cx)?;
-        // An end is no token of the text.
+        // An end is not a token of the text.
         if self.writing.sequence.all().len() > known {
             self.writing.sequence.see(1, &rows[row], 0);
             self.states.push(state(row)?);

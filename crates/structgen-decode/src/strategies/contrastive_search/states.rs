@@ -1,9 +1,9 @@
-//! What a text's states are compared with: the states of all of its tokens.
+//! The hidden states of all tokens of a text, for comparison.
 
-/// So many products are summed side by side.
+/// The number of products summed in parallel.
 const LANES: usize = 16;
 
-/// The hidden states of a text, each of length one.
+/// The hidden states of a text, each normalised to length one.
 #[derive(Debug)]
 pub(super) struct States {
     width: usize,
@@ -16,12 +16,12 @@ impl States {
         Self { width, units }
     }
 
-    /// Adds the state of the next token.
+    /// Appends the state of the next token.
     pub(super) fn push(&mut self, state: &[f32]) {
         self.units.extend(unit(state));
     }
 
-    /// The cosine with the state that is most like this one, from -1 to 1. A state without a direction is like none:
+    /// Returns the cosine with the most similar state, from -1 to 1. A state without a direction is similar to none:
     /// zero.
     pub(super) fn largest_cosine(&self, state: &[f32]) -> f32 {
         let state: Vec<f32> = unit(state).collect();

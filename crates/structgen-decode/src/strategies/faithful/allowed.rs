@@ -1,4 +1,4 @@
-//! The allowed tokens of a position by their probabilities: their sum, and draws from them.
+//! The probabilities of the allowed tokens of a position: their sum, and draws from them.
 
 use structgen_vocab::{TokenId, TokenMask};
 
@@ -11,14 +11,14 @@ use crate::{
     samplers::{Candidates, SequenceRng, masked_softmax},
 };
 
-/// Draws among allowed tokens, with a buffer and the set of tokens that end.
+/// Draws among allowed tokens, with a buffer and the set of end-of-sequence tokens.
 #[derive(Debug)]
 pub(super) struct AllowedDraw {
     candidates: Candidates,
     ends: PlainMask,
 }
 
-/// The tokens among which one is drawn.
+/// The tokens to draw from.
 #[derive(Debug)]
 pub(super) enum Allowed<'a, M> {
     Tokens(&'a M),
@@ -49,7 +49,7 @@ impl<M: AllowedTokens> AllowedTokens for Allowed<'_, M> {
 }
 
 impl AllowedDraw {
-    /// For a model with logits of this width, and the tokens that end an output.
+    /// Creates it for a model with logits of this width, and the tokens that end an output.
     pub(super) fn new(width: usize, eos: &[TokenId]) -> Self {
         let mut ends = TokenMask::new(width);
         for &id in eos.iter().filter(|id| id.index() < width) {
@@ -61,7 +61,7 @@ impl AllowedDraw {
         }
     }
 
-    /// The tokens that may come, or the end-of-sequence tokens where only the end may.
+    /// Returns the tokens that may come, or the end-of-sequence tokens if only the end may.
     pub(super) fn allowed<'a, M>(&'a self, continuation: &'a Continuation<M>) -> Allowed<'a, M> {
         match continuation {
             Continuation::Tokens(mask) => Allowed::Tokens(mask),
@@ -69,7 +69,7 @@ impl AllowedDraw {
         }
     }
 
-    /// A token in proportion to its probability, among the allowed ones less `banned`, which are sorted.
+    /// Draws a token in proportion to its probability, among the allowed ones except `banned`, which are sorted.
     pub(super) fn draw<M: AllowedTokens>(
         &mut self,
         logits: &[f32],
@@ -86,7 +86,7 @@ impl AllowedDraw {
     }
 }
 
-/// The logarithm of the sum of all exponentials, by which a logit differs from the logarithm of a probability.
+/// Returns the logarithm of the sum of all exponentials, the difference between a logit and a log probability.
 pub(super) fn ln_total(logits: &[f32], step: usize) -> Result<f64, GenerateError> {
     match numeric::log_sum_exp(logits) {
         Some(total) if total.is_finite() => Ok(total),
@@ -98,17 +98,17 @@ pub(super) fn ln_total(logits: &[f32], step: usize) -> Result<f64, GenerateError
     }
 }
 
-/// A token's logit, which is the logarithm of its probability but for [`ln_total`].
+/// Returns a token's logit, which is its log probability plus [`ln_total`].
 pub(super) fn ln_of(logits: &[f32], token: TokenId) -> f64 {
     { logits.get(token.index()) }.map_or(f64::NEG_INFINITY, |&logit| f64::from(logit))
 }
 
-/// The logarithm of the sum of the exponentials of the allowed tokens, less `banned`, which are sorted.
+/// Returns the logarithm of the sum of the allowed tokens' exponentials, except `banned`, which are sorted.
 pub(super) fn ln_mass(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) -> f64 {
     masked_softmax(logits, allowed, banned).map_or(f64::NEG_INFINITY, |all| all.log_sum_exp())
 }
 
-/// The logarithm of a sum, of its terms' logarithms.
+/// Returns the logarithm of a sum, given the logarithms of its terms.
 pub(super) fn ln_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let max = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     if max == f64::NEG_INFINITY {

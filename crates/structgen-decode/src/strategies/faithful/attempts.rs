@@ -1,4 +1,4 @@
-//! ASAp and rejection: one output after another from the prompt on, each of which teaches the next.
+//! ASAp and rejection: outputs are drawn in sequence from the prompt on, and each improves the bounds for the next.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use crate::{
 };
 
 /// How [`Strategy::Asap`](crate::Strategy::Asap) and [`Strategy::Rejection`](crate::Strategy::Rejection) draw outputs:
-/// as many as [`sequences`](GenerateOptions::sequences), one after another.
+/// [`sequences`](GenerateOptions::sequences) of them, in sequence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FaithfulOptions {
-    /// The sampler gives up after this many attempts at one output.
+    /// Maximum number of attempts per output, after which the sampler gives up.
     pub attempts: u64,
-    /// How the end counts where nothing can follow.
+    /// How the end counts if nothing can follow.
     pub forced_end: ForcedEnd,
-    /// Where requests share what they learn. None is a new one for each request, and is what JSON has.
+    /// The learned bounds that requests share. `None` creates new ones for each request; JSON forms always have `None`.
     #[serde(skip)]
     pub learned: Option<ExpectedGrammaticality>,
 }
 
 impl Default for FaithfulOptions {
-    /// At most a thousand attempts at an output, whose end counts; nothing is shared.
+    /// At most a thousand attempts per output, whose end counts; nothing is shared.
     fn default() -> Self {
         Self {
             attempts: 1_000,
@@ -45,28 +45,27 @@ impl Default for FaithfulOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct AttemptCounts {
-    /// How often an output was begun.
+    /// The number of attempts.
     pub attempts: u64,
-    /// Attempts that ended where the model drew a token that is not allowed.
+    /// Attempts that ended because the model drew a token that is not allowed.
     pub rejected: u64,
-    /// Attempts that ended where nothing with any probability was left, or no tokens.
+    /// Attempts that ended because nothing with any probability was left, or no tokens.
     pub unfinished: u64,
 }
 
-/// Outputs that are drawn one after another, each in one or several attempts. An attempt cuts the row back to the
-/// prompt.
+/// Outputs that are drawn in sequence, each in one or several attempts. An attempt cuts the row back to the prompt.
 pub(crate) struct Attempts<C: Constraint> {
     template: Template<C>,
     options: FaithfulOptions,
     learned: ExpectedGrammaticality,
-    /// Whether what masks remove ends an attempt.
+    /// Whether the mass that masks remove ends an attempt.
     rejects: bool,
     draw: AllowedDraw,
-    /// The remembered tokens at a position; a buffer.
+    /// A buffer for the remembered tokens at a position.
     known: Vec<TokenId>,
     draws: Draws,
     attempt: Option<Attempt<C>>,
-    /// Attempts at the output that is being looked for.
+    /// Attempts at the current output.
     tried: u64,
     wanted: usize,
     found: Vec<Output>,
@@ -78,7 +77,7 @@ pub(crate) struct Attempts<C: Constraint> {
 struct Attempt<C: Constraint> {
     path: Path<C>,
     at: Beginning,
-    /// The remembered beginnings that were visited.
+    /// The remembered prefixes that were visited.
     visited: Vec<u32>,
     scores: Vec<Score>,
     outcome: Option<Outcome>,
@@ -99,7 +98,7 @@ enum Stopped {
 }
 
 impl<C: Constraint + Clone> Attempts<C> {
-    /// ASAp, or rejection.
+    /// Starts ASAp, or rejection.
     pub(crate) fn start(
         prompt: &[TokenId],
         constraint: C,
@@ -169,7 +168,7 @@ impl<C: Constraint + Clone> Attempts<C> {
         Ok(())
     }
 
-    /// Why no further attempt is begun, or this one is not gone on with.
+    /// Returns why no further attempt is started, or this one is not continued.
     fn limit(&self) -> Option<Stopped> {
         if self.template.sequence.is_late() {
             Some(Stopped::TimeLimit)
@@ -182,7 +181,7 @@ impl<C: Constraint + Clone> Attempts<C> {
 }
 
 impl<C: Constraint> Attempt<C> {
-    /// Ends the attempt where that takes no logits.
+    /// Ends the attempt if that takes no logits.
     fn end(&mut self, learned: &ExpectedGrammaticality) {
         self.outcome = match self.path.next() {
             Some(Continuation::FreeEnd) => {
@@ -197,7 +196,7 @@ impl<C: Constraint> Attempt<C> {
         };
     }
 
-    /// Takes what came of the next position.
+    /// Records the result of the next position.
     fn take(&mut self, visit: Visit) -> Result<(), GenerateError> {
         self.visited.extend(self.at.node);
         match visit {

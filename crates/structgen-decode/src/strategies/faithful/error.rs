@@ -1,6 +1,6 @@
 use crate::Outputs;
 
-/// Why a faithful sampler has no sample, or not all of it.
+/// Why a faithful sampler has no samples, or too few.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaithfulError {
@@ -19,10 +19,10 @@ pub enum FaithfulError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// The values that are valid.
+        /// The valid range.
         range: &'static str,
     },
-    /// What was learned is about another prompt, another number of tokens or another end.
+    /// The learned bounds are for another prompt, number of tokens or end.
     #[error(
         "what was learned is about another prompt, number of new tokens or end: learn anew for this one"
     )]
@@ -30,7 +30,7 @@ pub enum FaithfulError {
     /// A logit is infinite, so that no probability can be computed.
     #[error("at step {step} a logit is infinite: the model is broken")]
     InfiniteLogit {
-        /// Tokens generated before.
+        /// The number of tokens generated before.
         step: usize,
     },
     /// No attempt led to an output.
@@ -41,33 +41,33 @@ pub enum FaithfulError {
     Attempts {
         /// Attempts at the output that was not found.
         attempts: u64,
-        /// Outputs asked for.
+        /// The number of outputs requested.
         wanted: usize,
-        /// What was found before.
+        /// The outputs found before.
         found: Box<Outputs>,
     },
     /// The time limit passed.
     #[error("{} of {wanted} outputs were found in time", found.outputs.len())]
     TimeLimit {
-        /// Outputs asked for.
+        /// The number of outputs requested.
         wanted: usize,
-        /// What was found before.
+        /// The outputs found before.
         found: Box<Outputs>,
     },
     /// The request was cancelled.
     #[error("{} of {wanted} outputs were found before the request was cancelled", found.outputs.len())]
     Cancelled {
-        /// Outputs asked for.
+        /// The number of outputs requested.
         wanted: usize,
-        /// What was found before.
+        /// The outputs found before.
         found: Box<Outputs>,
     },
-    /// Every particle came to where no token has a probability, or was not complete in time.
+    /// Every particle reached a position where no token has a probability, or was not complete in time.
     #[error(
         "none of {particles} particles became a complete output; allow more particles, more new tokens or more time"
     )]
     NoParticle {
-        /// Particles.
+        /// The number of particles.
         particles: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What samples teach about beginnings: how much of the model's probability after each may still lead to a complete
+//! What samples teach about prefixes: how much of the model's probability after each may still lead to a complete
 //! output.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,34 +9,34 @@ use super::allowed::ln_sum;
 use super::visit::Beginning;
 use super::{FaithfulError, ForcedEnd};
 
-/// Upper bounds of the expected future grammaticality of beginnings (Park et al. 2024, "Grammar-Aligned Decoding"),
-/// which faithful samplers learn: a handle, whose clones share what is learned.
+/// Upper bounds on the expected future grammaticality of prefixes (Park et al. 2024, "Grammar-Aligned Decoding"), which
+/// faithful samplers learn. This is a handle, whose clones share what is learned.
 ///
-/// The expected future grammaticality of a beginning is the probability that the model, left alone, completes it.
-/// Unknown beginnings count as certain to be completed, as masks would have it. Every sample shows how much the masks
-/// after its beginnings removed, which lowers the bounds of all of them: they only fall, never below the truth, and
-/// reach it as the samples go on. A beginning is a sequence of tokens after the prompt.
+/// The expected future grammaticality of a prefix is the probability that the unconstrained model completes it. Unknown
+/// prefixes count as certain to be completed, as in masked sampling. Every sample shows how much mass the masks after
+/// its prefixes removed, which lowers the bounds of all of them: bounds only fall, never below the truth, and converge
+/// to it with more samples. A prefix is a sequence of tokens after the prompt.
 ///
-/// What is learned holds for one model, one constraint, one prompt (with its prefill), one number of new tokens and one
-/// [`ForcedEnd`]. The first two are the caller's to keep; another of the others is refused. Requests that run at the
-/// same time may share it: [rejection](crate::Strategy::Rejection) stays exact, and which output comes of which attempt
-/// depends on the others.
+/// The bounds hold for one model, one constraint, one prompt (with its prefill), one number of new tokens and one
+/// [`ForcedEnd`]. The caller is responsible for the first two; a mismatch of the others is an error. Concurrent
+/// requests may share bounds: [rejection](crate::Strategy::Rejection) stays exact, but which attempt gives which output
+/// depends on the other requests.
 ///
-/// Memory is bounded: a beginning takes about 80 bytes, and at [`with_limit`](ExpectedGrammaticality::with_limit)
-/// beginnings no more are remembered. What is known stays and counts; after the unknown ones masks alone are followed,
-/// so that [ASAp](crate::Strategy::Asap) comes less close to the model's distribution, and rejection stays exact and
-/// takes more attempts.
+/// Memory is bounded: a prefix takes about 80 bytes, and no more prefixes are added beyond those of
+/// [`with_limit`](ExpectedGrammaticality::with_limit). Known prefixes are kept and used. After unknown ones only the
+/// masks apply, so that [ASAp](crate::Strategy::Asap) stays further from the model's distribution, and rejection stays
+/// exact but takes more attempts.
 #[derive(Debug, Clone)]
 pub struct ExpectedGrammaticality(Arc<Mutex<BoundTree>>);
 
 impl Default for ExpectedGrammaticality {
-    /// Remembers 250,000 beginnings, in about 20 MB.
+    /// Remembers 250,000 prefixes, in about 20 MB.
     fn default() -> Self {
         Self::with_limit(250_000)
     }
 }
 
-/// Handles are equal when they share what is learned.
+/// Handles are equal if they share what is learned.
 impl PartialEq for ExpectedGrammaticality {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -44,8 +44,8 @@ impl PartialEq for ExpectedGrammaticality {
 }
 
 impl ExpectedGrammaticality {
-    /// Nothing known, and at most this many beginnings remembered. With none at all, masks and rejection are the plain
-    /// ones.
+    /// Creates empty bounds that remember at most this many prefixes. With none at all, masked sampling and rejection
+    /// are the plain ones.
     #[must_use]
     pub fn with_limit(beginnings: usize) -> Self {
         let tree = BoundTree {
@@ -56,22 +56,22 @@ impl ExpectedGrammaticality {
         Self(Arc::new(Mutex::new(tree)))
     }
 
-    /// The number of beginnings that are remembered.
+    /// Returns the number of prefixes remembered.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().nodes.len()
     }
 
-    /// Whether nothing is known.
+    /// Returns whether nothing is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The natural logarithm of an upper bound of the probability that the model completes this beginning: zero where
+    /// Returns the natural logarithm of an upper bound on the probability that the model completes this prefix; zero if
     /// nothing is known.
     ///
-    /// That of the empty beginning bounds the model's probability of all complete outputs together.
+    /// The bound of the empty prefix is one on the model's probability of all complete outputs together.
     #[must_use]
     pub fn log_bound(&self, beginning: &[TokenId]) -> f64 {
         let tree = self.lock();
@@ -82,13 +82,13 @@ impl ExpectedGrammaticality {
         tree.ln_bound(at)
     }
 
-    /// The bounds, to be read or changed. Each change leaves them valid, so that a panic elsewhere costs nothing.
+    /// Locks the bounds for reading or changing. Every change leaves them valid, so a panic elsewhere does no harm.
     pub(super) fn lock(&self) -> MutexGuard<'_, BoundTree> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A tree of beginnings with their bounds.
+/// A tree of prefixes with their bounds.
 #[derive(Debug)]
 pub(super) struct BoundTree {
     situation: Option<Situation>,
@@ -96,7 +96,7 @@ pub(super) struct BoundTree {
     limit: usize,
 }
 
-/// What the bounds are about.
+/// What the bounds are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Situation {
     pub(super) prompt: Vec<TokenId>,
@@ -104,7 +104,7 @@ pub(super) struct Situation {
     pub(super) end: ForcedEnd,
 }
 
-/// A beginning by its index in the tree; none for one that is not remembered.
+/// The index of a prefix in the tree; `None` if it is not remembered.
 pub(super) type NodeId = Option<u32>;
 
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ impl Node {
 }
 
 impl BoundTree {
-    /// Makes sure that what is known is about this situation.
+    /// Checks that the bounds are for this situation.
     pub(super) fn enter(&mut self, situation: Situation) -> Result<(), FaithfulError> {
         match &self.situation {
             Some(known) if *known != situation => return Err(FaithfulError::OtherSituation),
@@ -149,7 +149,7 @@ impl BoundTree {
         Ok(())
     }
 
-    /// The empty beginning.
+    /// Returns the empty prefix.
     pub(super) fn empty(&self) -> Beginning {
         let node = self.root();
         let ln_bound = self.ln_bound(node);
@@ -160,7 +160,7 @@ impl BoundTree {
         (!self.nodes.is_empty()).then_some(0)
     }
 
-    /// The logarithm of a beginning's bound.
+    /// Returns the logarithm of a prefix's bound.
     fn ln_bound(&self, at: NodeId) -> f64 {
         at.map_or(0.0, |at| self.node(at).ln_bound)
     }
@@ -169,14 +169,14 @@ impl BoundTree {
         &self.nodes[at as usize]
     }
 
-    /// The beginning with one more token.
+    /// Returns the prefix with one more token.
     pub(super) fn child(&self, at: NodeId, token: TokenId) -> NodeId {
         let children = &self.node(at?).children;
         let place = children.binary_search_by_key(&token, |child| child.token);
         place.ok().map(|place| children[place].node)
     }
 
-    /// Remembers the beginning with one more token, of this probability, if there is room.
+    /// Adds the prefix with one more token, of this probability, if there is room.
     pub(super) fn add(&mut self, at: NodeId, token: TokenId, ln_p: f64) -> NodeId {
         let at = at?;
         if self.nodes.len() >= self.limit {
@@ -191,18 +191,18 @@ impl BoundTree {
         Some(node)
     }
 
-    /// Whether a beginning was visited.
+    /// Returns whether a prefix was visited.
     pub(super) fn is_known(&self, at: NodeId) -> bool {
         at.is_some_and(|at| self.node(at).is_known)
     }
 
-    /// The tokens after a beginning that are remembered, sorted.
+    /// Returns the remembered tokens after a prefix, sorted.
     pub(super) fn tokens(&self, at: NodeId) -> impl Iterator<Item = TokenId> {
         let children = at.map_or(&[][..], |at| &self.node(at).children);
         children.iter().map(|child| child.token)
     }
 
-    /// The remembered tokens after a beginning, with the logarithms of their probability and of their bound.
+    /// Returns the remembered tokens after a prefix, with the logarithms of their probabilities and bounds.
     pub(super) fn children(
         &self,
         at: NodeId,
@@ -213,7 +213,7 @@ impl BoundTree {
             .map(|child| (child.token, child.ln_p, self.node(child.node).ln_bound))
     }
 
-    /// Notes the probability of all tokens after a beginning that are allowed and not remembered, the end included.
+    /// Sets the probability of all allowed tokens after a prefix that are not remembered, including the end.
     pub(super) fn set_rest(&mut self, at: NodeId, ln_rest: f64) {
         if let Some(at) = at {
             let node = &mut self.nodes[at as usize];
@@ -222,14 +222,14 @@ impl BoundTree {
         }
     }
 
-    /// Computes the bounds of beginnings anew, each of which is the one before with one more token.
+    /// Recomputes the bounds of prefixes, each of which extends the one before by a token.
     pub(super) fn update(&mut self, beginnings: &[u32]) {
         for &at in beginnings.iter().rev() {
             let node = self.node(at);
             let rest = std::iter::once(node.ln_rest);
             let children = self.children(Some(at));
             let bound = ln_sum(rest.chain(children.map(|(_, ln_p, ln_bound)| ln_p + ln_bound)));
-            // Rounding is not to lift it.
+            // Rounding must not raise it.
             self.nodes[at as usize].ln_bound = bound.min(node.ln_bound);
         }
     }

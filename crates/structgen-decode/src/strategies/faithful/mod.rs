@@ -1,14 +1,15 @@
-//! Samplers whose outputs follow the model's own distribution, given the constraint.
+//! Samplers whose outputs follow the model's own distribution, conditioned on the constraint.
 //!
-//! Masks take forbidden tokens away and share their probability among the allowed ones, at every step anew. That is a
-//! distribution over complete outputs, but not the model's: a beginning that looks likely and leads to unlikely ends
-//! gets too much. Here the target is
+//! Masks remove forbidden tokens and redistribute their probability among the allowed ones, at every step anew. The
+//! result is a distribution over complete outputs, but not the model's: a prefix that is likely but has only unlikely
+//! completions gets too much probability. Here the target is
 //!
 //! > P(tokens, end) / Z, for every complete output, and nothing for any other,
 //!
-//! where P is the model's at temperature one over all of its tokens, and Z the sum of P over all complete outputs of at
-//! most [`max_new_tokens`](crate::GenerateOptions::max_new_tokens) tokens. [`ForcedEnd`] decides how the end counts.
-//! Forced tokens count by their probability like any other, so the model runs on them, too: on several at once.
+//! where P is the model's distribution at temperature 1 over all of its tokens, and Z the sum of P over all complete
+//! outputs of at most [`max_new_tokens`](crate::GenerateOptions::max_new_tokens) tokens. [`ForcedEnd`] determines how
+//! the end counts. Forced tokens count by their probability like any other, so the model runs on them too, several at
+//! once.
 
 mod allowed;
 mod attempts;
@@ -42,23 +43,23 @@ use crate::{
 };
 use path::Path;
 
-/// How the end counts where the output is complete and nothing can follow.
+/// How the end counts if the output is complete and nothing can follow.
 ///
-/// Elsewhere it always counts by the probability of the end-of-sequence token that was drawn.
+/// Otherwise it always counts with the probability of the end-of-sequence token drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ForcedEnd {
-    /// By the model's probability of all end-of-sequence tokens together: the model itself might go on. The target is
-    /// then the model's distribution over whole texts, and the model runs once more after the last token.
+    /// With the model's probability of all end-of-sequence tokens together: the model itself might continue. The target
+    /// is then the model's distribution over whole texts, and the model runs once more after the last token.
     #[default]
     Counted,
-    /// As certain. The target is then that of a model that ends wherever nothing can follow, which suits models that
+    /// As certain. The target is then that of a model that ends whenever nothing can follow, which suits models that
     /// never end by themselves.
     Free,
 }
 
-/// The options that faithful samplers refuse besides those that count where tokens are drawn: the target is the model's
-/// own distribution over whole outputs, and most of the tokens that are drawn are thrown away.
+/// The options that faithful samplers refuse besides those for drawing tokens: the target is the model's own
+/// distribution over whole outputs, and most drawn tokens are discarded.
 const REFUSED: [&str; 26] = [
     "sampling.repetition_penalty",
     "sampling.repetition_scope",
@@ -88,16 +89,16 @@ const REFUSED: [&str; 26] = [
     "overflow",
 ];
 
-/// The options that faithful samplers refuse.
+/// Returns the options that faithful samplers refuse.
 ///
-/// The temperature is not among them: it has to be one, or [`FaithfulError::OtherTarget`] is returned.
+/// The temperature is not among them: it must be 1, or [`FaithfulError::OtherTarget`] is returned.
 pub(crate) fn refused() -> Vec<&'static str> {
     let drawing = DRAWING.into_iter();
     let drawing = drawing.filter(|&option| option != "sampling.temperature");
     drawing.chain(REFUSED).collect()
 }
 
-/// The probabilities of a token or an end, by the model and by the mask.
+/// The probabilities of a token or an end, under the model and the mask.
 #[derive(Debug, Clone, Copy)]
 struct Score {
     /// The logarithm of the token's probability over all tokens.
@@ -108,14 +109,14 @@ struct Score {
     forced: bool,
 }
 
-/// What all faithful samplers begin with: a checked sequence before its first token, to be copied for every output.
+/// The common start of all faithful samplers: a checked sequence before its first token, to be cloned for every output.
 struct Template<C> {
     /// Its statistics count the runs since the last output.
     sequence: Sequence<C>,
-    /// The most tokens of an output.
+    /// The maximum number of tokens per output.
     budget: usize,
     end: ForcedEnd,
-    /// Whether the model holds the prompt but for its last token, whose logits every output begins with.
+    /// Whether the model's row contains the prompt except its last token, whose logits every output starts with.
     has_prompt: bool,
 }
 
@@ -149,17 +150,17 @@ impl<C: Constraint + Clone> Template<C> {
         })
     }
 
-    /// Prompt and prefill.
+    /// Returns prompt and prefill.
     fn prompt(&self) -> &[TokenId] {
         self.sequence.all()
     }
 
-    /// The path before the first token.
+    /// Returns the path before the first token.
     fn path(&self) -> Path<C> {
         Path::new(self.sequence.constraint.clone(), self.budget, self.end)
     }
 
-    /// The tokens after whose logits the next `n` positions of a path are drawn, after `keep` tokens of its row.
+    /// Returns the tokens whose logits determine the next `n` positions of a path, after `keep` tokens of its row.
     fn row(&self, parent: usize, path: &Path<C>, n: usize) -> RowDemand {
         let prompt = self.prompt();
         // The logits of the prompt's last token are those of the first position.
@@ -174,7 +175,7 @@ impl<C: Constraint + Clone> Template<C> {
         }
     }
 
-    /// The demand of these rows, after which the model holds the prompt.
+    /// Returns the demand for these rows, after which the model has processed the prompt.
     fn demand(&mut self, rows: Vec<RowDemand>) -> Demand {
         self.has_prompt = true;
         Demand::rows(Text::Main, rows)
@@ -186,7 +187,7 @@ impl<C: Constraint + Clone> Template<C> {
         }
     }
 
-    /// The output of a path that has come to its end. Its text is passed on at once, as a whole.
+    /// Returns the output of a path that has ended. Its text is passed on at once, as a whole.
     fn output(
         &mut self,
         number: usize,

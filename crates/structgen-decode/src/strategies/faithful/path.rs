@@ -8,7 +8,7 @@ use structgen_vocab::TokenId;
 use super::ForcedEnd;
 use crate::{Constraint, FinishReason, GenerateError, constraint::AllowedTokens};
 
-/// The most positions of forced tokens to look ahead: each takes a row of logits.
+/// Maximum number of positions of forced tokens to look ahead: each takes a row of logits.
 const LOOKAHEAD: usize = 32;
 
 /// How an output can continue at some position.
@@ -20,13 +20,13 @@ pub(super) enum Continuation<M> {
     LastEnd,
     /// With the end, since nothing can follow; it counts.
     ForcedEnd,
-    /// With the end, whose probability is not asked for.
+    /// With the end, whose probability is not needed.
     FreeEnd,
-    /// Not at all: no tokens are left, and the output is not complete.
+    /// Not at all: no tokens are left, and the output is incomplete.
     Nothing,
 }
 
-// Derived, it would ask for masks that can be cloned.
+// Deriving it would require masks to be `Clone`.
 impl<M> Clone for Continuation<M> {
     fn clone(&self) -> Self {
         match self {
@@ -40,7 +40,7 @@ impl<M> Clone for Continuation<M> {
 }
 
 impl<M> Continuation<M> {
-    /// Whether the model's logits are needed.
+    /// Returns whether the model's logits are needed.
     pub(super) fn needs_logits(&self) -> bool {
         !matches!(self, Self::FreeEnd | Self::Nothing)
     }
@@ -48,7 +48,7 @@ impl<M> Continuation<M> {
 
 /// An output up to some token, and the forced tokens after it.
 ///
-/// A position is visited when its logits have been looked at and its token was drawn.
+/// A position is visited once its logits were used and its token was drawn.
 pub(super) struct Path<C: Constraint> {
     constraint: C,
     tokens: Vec<TokenId>,
@@ -82,17 +82,17 @@ impl<C: Constraint> Path<C> {
         }
     }
 
-    /// The tokens of the output, with the forced ones ahead.
+    /// Returns the tokens of the output, including forced ones ahead.
     pub(super) fn tokens(&self) -> &[TokenId] {
         &self.tokens
     }
 
-    /// The number of positions that were visited.
+    /// Returns the number of positions visited.
     pub(super) fn visited(&self) -> usize {
         self.visited
     }
 
-    /// Finds out what may come next, and takes tokens as long as there is only one; returns the number of positions
+    /// Determines what may come next, and accepts tokens as long as there is only one; returns the number of positions
     /// whose logits are needed.
     pub(super) fn look_ahead(&mut self) -> Result<usize, GenerateError> {
         let mut forced = None;
@@ -113,13 +113,13 @@ impl<C: Constraint> Path<C> {
             };
             self.ahead.push_back(continuation);
         }
-        // What was looked ahead before may have ended at the limit.
+        // An earlier lookahead may have ended at the limit.
         Ok({ self.ahead.iter() }
             .filter(|continuation| continuation.needs_logits())
             .count())
     }
 
-    /// What may come after all tokens.
+    /// Returns what may come after all tokens.
     fn continuation(&mut self) -> Result<Continuation<C::Mask>, GenerateError> {
         let step = self.tokens.len();
         if self.constraint.is_finished() {
@@ -142,12 +142,12 @@ impl<C: Constraint> Path<C> {
         Ok(Continuation::Tokens(mask))
     }
 
-    /// What may come at the first position that is not visited.
+    /// Returns what may come at the first position not visited.
     pub(super) fn next(&self) -> Option<&Continuation<C::Mask>> {
         self.ahead.front()
     }
 
-    /// How the output ends if `token` comes at the first position that is not visited; nothing where it goes on.
+    /// Returns how the output ends if `token` comes at the first position not visited, or `None` if it continues.
     pub(super) fn finish(&self, token: TokenId) -> Option<FinishReason> {
         match self.next()? {
             Continuation::ForcedEnd | Continuation::FreeEnd => {
@@ -158,7 +158,7 @@ impl<C: Constraint> Path<C> {
         }
     }
 
-    /// Visits the first position that was not, where `token` comes, which is not the end.
+    /// Visits the first position not visited yet, with `token`, which is not the end.
     pub(super) fn go_on(&mut self, token: TokenId) -> Result<(), GenerateError> {
         self.ahead.pop_front();
         self.visited += 1;

@@ -1,4 +1,4 @@
-//! Sequential Monte Carlo: particles side by side, of which those with weight go on.
+//! Sequential Monte Carlo: parallel particles, of which those with weight are continued.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,16 +22,16 @@ use crate::{
 pub struct SmcOptions {
     /// The number of particles, which run together.
     pub particles: usize,
-    /// Particles are drawn anew when their effective number falls below this share of them, from 0 (never) to 1.
+    /// Resample the particles when their effective number falls below this share of them, from 0 (never) to 1.
     pub threshold: f64,
-    /// How they are drawn anew.
+    /// How to resample them.
     pub resampling: Resampling,
-    /// How the end counts where nothing can follow.
+    /// How the end counts if nothing can follow.
     pub forced_end: ForcedEnd,
 }
 
 impl Default for SmcOptions {
-    /// 16 particles, drawn anew systematically when fewer than half of them count; their ends count.
+    /// 16 particles, resampled systematically when their effective number falls below half; their ends count.
     fn default() -> Self {
         Self {
             particles: 16,
@@ -42,31 +42,31 @@ impl Default for SmcOptions {
     }
 }
 
-/// How particles are drawn anew in proportion to their weights (Douc and Cappé 2005 compare the ways).
+/// How to resample particles in proportion to their weights (Douc and Cappé 2005 compare the methods).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resampling {
-    /// One random number, and equal steps from there through the weights: a particle with the weight of 2.3 goes on
-    /// twice or three times.
+    /// One random number, and equal steps from there through the weights: a particle with weight 2.3 is copied twice or
+    /// three times.
     #[default]
     Systematic,
-    /// A random number in each of as many equal parts as there are particles.
+    /// One random number in each of as many equal parts as there are particles.
     Stratified,
     /// Independent draws.
     Multinomial,
 }
 
-/// What the particles of a request come to as a whole.
+/// Estimates from all particles of a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SmcEstimates {
     /// The natural logarithm of an estimate of the model's probability of all complete outputs together. The estimate
     /// itself is unbiased.
     pub log_z: f64,
-    /// The effective number of particles after each run of the model: the square of the sum of the weights over the sum
-    /// of their squares, before any drawing anew.
+    /// The effective number of particles after each run of the model: the square of the sum of the weights divided by
+    /// the sum of their squares, before resampling.
     pub effective: Vec<f64>,
-    /// How often particles were drawn anew.
+    /// The number of times that particles were resampled.
     pub resampled: usize,
 }
 
@@ -74,7 +74,7 @@ impl SmcOptions {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`FaithfulError::OutOfRange`] for the first field that makes no sense.
+    /// [`FaithfulError::OutOfRange`] for the first invalid field.
     pub fn validate(&self) -> Result<(), FaithfulError> {
         let check = |name, value: f64, is_valid: bool, range| match is_valid {
             true => Ok(()),
@@ -87,13 +87,13 @@ impl SmcOptions {
     }
 }
 
-/// An output on its way.
+/// An output in progress.
 #[derive(Clone)]
 struct Particle<C: Constraint + Clone> {
     path: Path<C>,
     scores: Vec<Score>,
     ln_weight: f64,
-    /// Its row of the last demand.
+    /// Its row in the last demand.
     row: usize,
     finish: Option<FinishReason>,
 }
@@ -103,7 +103,7 @@ impl<C: Constraint + Clone> Particle<C> {
         self.finish.is_none() && self.ln_weight > f64::NEG_INFINITY
     }
 
-    /// Draws what comes at the next position, and multiplies the weight by what the mask let through.
+    /// Draws the token at the next position, and multiplies the weight by the mass that the mask kept.
     fn step(
         &mut self,
         logits: &[f32],
@@ -122,7 +122,7 @@ impl<C: Constraint + Clone> Particle<C> {
             return Ok(());
         };
         let ln_p = match continuation {
-            // Whichever token ends: they count together.
+            // Any end-of-sequence token ends the output: their probabilities are added.
             Continuation::ForcedEnd => ln_kept,
             _ => ln_of(logits, token) - ln_total,
         };
@@ -139,14 +139,14 @@ impl<C: Constraint + Clone> Particle<C> {
     }
 }
 
-/// Particles that draw their tokens in lockstep. The rows of a demand are those particles that differ.
+/// Particles that draw their tokens in lockstep. The rows of a demand are the distinct particles.
 pub(crate) struct Smc<C: Constraint + Clone> {
     template: Template<C>,
     options: SmcOptions,
     draw: AllowedDraw,
-    /// Finished ones included.
+    /// Includes finished ones.
     particles: Vec<Particle<C>>,
-    /// The random numbers of each index among the particles: two that were one go apart.
+    /// The random numbers of each particle index: copies of a particle diverge.
     draws: Vec<SequenceRng>,
     resampling: SequenceRng,
     effective: Vec<f64>,
@@ -188,7 +188,7 @@ impl<C: Constraint + Clone> Smc<C> {
         })
     }
 
-    /// The number of positions for which all particles that go on need logits; zero where none goes on.
+    /// Returns the number of positions for which all continuing particles need logits; zero if none continues.
     fn look_ahead(&mut self) -> Result<usize, GenerateError> {
         let mut least: Option<usize> = None;
         for particle in self.particles.iter_mut().filter(|p| p.goes_on()) {
@@ -204,7 +204,7 @@ impl<C: Constraint + Clone> Smc<C> {
         Ok(least.unwrap_or(0))
     }
 
-    /// The next `n` tokens of each particle that goes on; those of equal particles once.
+    /// Returns the next `n` tokens of each continuing particle; equal particles share a row.
     fn rows(&mut self, n: usize) -> Vec<RowDemand> {
         let mut rows = Vec::new();
         let mut alike: BTreeMap<(usize, Vec<TokenId>), usize> = BTreeMap::new();
@@ -223,7 +223,7 @@ impl<C: Constraint + Clone> Smc<C> {
         ln_sum(self.particles.iter().map(|particle| particle.ln_weight))
     }
 
-    /// Draws the particles anew if few of them have most of the weight.
+    /// Resamples the particles if few of them have most of the weight.
     fn resample(&mut self) {
         let ln_sum = self.ln_sum_of_weights();
         if ln_sum == f64::NEG_INFINITY {
@@ -242,7 +242,7 @@ impl<C: Constraint + Clone> Smc<C> {
         }
         self.resampled += 1;
         let chosen = choose(&weights, self.options.resampling, &mut self.resampling);
-        // The sum of the weights stays: that keeps the estimate of Z unbiased.
+        // The sum of the weights is preserved: that keeps the estimate of Z unbiased.
         let ln_weight = ln_sum - numeric::ln(n);
         let chosen = chosen.into_iter().map(|i| Particle {
             ln_weight,
@@ -300,7 +300,7 @@ impl<C: Constraint + Clone> Task for Smc<C> {
     }
 
     fn finish(mut self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError> {
-        // What is not complete has no weight.
+        // Incomplete particles have no weight.
         for particle in self.particles.iter_mut().filter(|p| p.goes_on()) {
             particle.ln_weight = f64::NEG_INFINITY;
         }
@@ -338,7 +338,7 @@ impl<C: Constraint + Clone> Task for Smc<C> {
     }
 }
 
-/// As many indices as there are weights, which add up to one, each expected in proportion to its weight.
+/// Draws as many indices as there are weights, which sum to one, each in expectation in proportion to its weight.
 fn choose(weights: &[f64], resampling: Resampling, rng: &mut SequenceRng) -> Vec<usize> {
     let n = weights.len();
     let first = rng.uniform();
@@ -363,7 +363,7 @@ fn choose(weights: &[f64], resampling: Resampling, rng: &mut SequenceRng) -> Vec
     let (mut at, mut sum) = (0, weights[0]);
     let mut chosen = Vec::with_capacity(n);
     for mark in marks {
-        // Where rounding leaves the sum short of the mark, the last one with weight is the one.
+        // If rounding leaves the sum short of the mark, take the last index with a weight.
         while sum <= mark && at < last {
             at += 1;
             sum += weights[at];

@@ -1,4 +1,4 @@
-//! One position of an attempt: a token is drawn, or the attempt ends there.
+//! A position of an attempt: a token is drawn, or the attempt ends there.
 
 use structgen_vocab::TokenId;
 
@@ -8,7 +8,7 @@ use super::learned::{BoundTree, NodeId};
 use super::path::Continuation;
 use crate::{GenerateError, constraint::AllowedTokens, numeric, samplers::SequenceRng};
 
-/// What came of a position.
+/// The result of a position.
 pub(super) enum Visit {
     Token {
         token: TokenId,
@@ -20,7 +20,7 @@ pub(super) enum Visit {
     Nothing,
 }
 
-/// A beginning of an output, with the bound by which it was drawn.
+/// A prefix of an output, with the bound by which it was drawn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beginning {
     pub(super) node: NodeId,
@@ -28,7 +28,7 @@ pub(super) struct Beginning {
 }
 
 impl Beginning {
-    /// One of which nothing is known.
+    /// Returns a prefix about which nothing is known.
     fn unknown(node: NodeId) -> Self {
         let ln_bound = 0.0;
         Self { node, ln_bound }
@@ -38,9 +38,9 @@ impl Beginning {
 /// The random numbers of an output.
 #[derive(Debug)]
 pub(super) struct Draws {
-    /// For tokens, and for what masks remove where a beginning is visited for the first time.
+    /// For tokens, and for the mass that masks remove when a prefix is visited for the first time.
     tokens: SequenceRng,
-    /// For what other requests have learned since a beginning was drawn.
+    /// For what other requests have learned since a prefix was drawn.
     late: SequenceRng,
 }
 
@@ -57,16 +57,16 @@ impl Draws {
 pub(super) struct Visitor<'v> {
     pub(super) bounds: &'v mut BoundTree,
     pub(super) draw: &'v mut AllowedDraw,
-    /// The remembered tokens at a position; a buffer.
+    /// A buffer for the remembered tokens at a position.
     pub(super) known: &'v mut Vec<TokenId>,
-    /// Whether what masks remove ends an attempt.
+    /// Whether the mass that masks remove ends an attempt.
     pub(super) rejects: bool,
     pub(super) eos: &'v [TokenId],
     pub(super) draws: &'v mut Draws,
 }
 
 impl Visitor<'_> {
-    /// Draws what comes after a beginning, each token by its probability times the bound of what it leads to.
+    /// Draws the continuation of a prefix, each token in proportion to its probability times the bound of the result.
     pub(super) fn visit<M: AllowedTokens>(
         &mut self,
         at: Beginning,
@@ -115,7 +115,7 @@ impl Visitor<'_> {
         let Some(token) = self.draw.draw(logits, continuation, self.known, rng) else {
             return Ok(Visit::Nothing);
         };
-        // Whichever token forces the end: they count together.
+        // Any end-of-sequence token forces the end: their probabilities are added.
         let ln_p = match continuation {
             Continuation::ForcedEnd => ln_kept,
             _ => ln_of(logits, token) - ln_total,
@@ -139,11 +139,11 @@ impl Visitor<'_> {
         })
     }
 
-    /// Whether the attempt ends for what the bound of a beginning has lost since it was drawn.
+    /// Returns whether the attempt ends because of what a prefix's bound has lost since it was drawn.
     ///
-    /// Of a new one, that is what its mask removes: from then on the bounds of the beginnings before it are without it.
-    /// Of one that is known, it is what requests that share the bounds have learned in the meantime, mostly nothing;
-    /// these rare tests have random numbers of their own, so that they change no draw.
+    /// For a new prefix, that is the mass its mask removes; from then on the bounds of its own prefixes exclude it. For
+    /// a known prefix, it is what requests that share the bounds have learned in the meantime, usually nothing; these
+    /// rare tests have their own random numbers, so that they affect no draw.
     fn is_rejected(&mut self, is_new: bool, ln_bound: f64, ln_bound_drawn: f64) -> bool {
         let Draws { tokens, late } = &mut *self.draws;
         match is_new {
@@ -155,8 +155,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Draws among the remembered tokens after a beginning and all others together; nothing where it is one of the
-    /// others.
+    /// Draws among the remembered tokens after a prefix and all others together; returns `None` for one of the others.
     fn draw_remembered(
         &mut self,
         node: NodeId,
@@ -179,7 +178,7 @@ impl Visitor<'_> {
                 }
             }
         }
-        // Where rounding leaves no child, the others have all.
+        // If rounding leaves no child, the others have all of the probability.
         drawn
     }
 }

@@ -1,4 +1,4 @@
-//! The rule by which a drafted token is kept or replaced.
+//! The rule by which a drafted token is accepted or replaced.
 
 use structgen_vocab::TokenId;
 
@@ -7,13 +7,13 @@ use crate::samplers::{Accepted, Candidates, SamplerChain};
 /// A distribution over tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Distribution {
-    /// Lowest id first.
+    /// Sorted by id.
     ids: Vec<TokenId>,
     probabilities: Vec<f64>,
 }
 
 impl Distribution {
-    /// The softmax of candidates; none where no candidate has any weight.
+    /// Returns the softmax of candidates, or `None` if no candidate has any weight.
     pub(crate) fn of(candidates: &mut Candidates) -> Option<Self> {
         let total = candidates.weigh();
         let weights = candidates.weights().iter();
@@ -28,23 +28,23 @@ impl Distribution {
         place.map_or(0.0, |place| self.probabilities[place])
     }
 
-    /// The token at which the sum of probabilities passes `uniform`, a random number in `[0, 1)`.
+    /// Returns the token at which the sum of probabilities passes `uniform`, a random number in `[0, 1)`.
     pub(crate) fn draw(&self, uniform: f64) -> Option<TokenId> {
         let terms = self.ids.iter().copied().zip(&self.probabilities);
         pick(terms.map(|(id, &p)| (id, p)), uniform)
     }
 }
 
-/// Where a drafted token comes from.
+/// What to draft a token from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum DraftedFrom {
-    /// It is the largest, and there was no draw.
+    /// The largest logit, without a draw.
     Largest(TokenId),
-    /// It is to be drawn.
+    /// A distribution to draw from.
     Distribution(Distribution),
 }
 
-/// A token that was drawn from a distribution of the draft's.
+/// A token drawn from the draft's distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DraftedDraw {
     pub(crate) token: TokenId,
@@ -52,11 +52,11 @@ pub(crate) struct DraftedDraw {
 }
 
 impl DraftedDraw {
-    /// Draws from `p`, the distribution that the chain leaves of the candidates, by way of a token that was drawn from
-    /// `q`: it is kept with probability min(1, p/q), else another is drawn from max(0, p - q), normalised (Leviathan,
-    /// Kalman and Matias 2023, appendix A.1). That is a draw from `p`, whatever `q` is.
+    /// Draws from `p`, the distribution that the chain leaves of the candidates, by testing a token drawn from `q`: it
+    /// is accepted with probability min(1, p/q), else another token is drawn from max(0, p - q), normalised (Leviathan,
+    /// Kalman and Matias 2023, appendix A.1). The result is a draw from `p`, whatever `q` is.
     ///
-    /// `p` is computed once: a sampler that tosses a coin tosses the same one for the test and for what is left.
+    /// `p` is computed once: a sampler that tosses a coin uses the same one for the test and for the remainder.
     pub(crate) fn test(
         &self,
         candidates: &mut Candidates,
@@ -66,7 +66,7 @@ impl DraftedDraw {
         let p = Distribution::of(candidates)?;
         let kept = p.probability(self.token);
         let q = self.from.probability(self.token);
-        // A chain that draws nothing has no drafts that were drawn.
+        // A chain that does not draw has no drawn drafts.
         let (test, draw) = (chain.uniform()?, chain.uniform()?);
         if test * q < kept {
             return Some(Accepted::drawn(self.token, kept as f32));
@@ -74,14 +74,14 @@ impl DraftedDraw {
         let rest = p.ids.iter().zip(&p.probabilities);
         let rest = rest.map(|(&id, &p)| (id, (p - self.from.probability(id)).max(0.0)));
         let total: f64 = rest.clone().map(|(_, p)| p).sum();
-        // Where rounding leaves nothing, p and q are the same, and the token is as good as any.
+        // If rounding leaves nothing, p and q are equal, and the token is as good as any.
         let token = pick(rest, draw * total).unwrap_or(self.token);
         Some(Accepted::drawn(token, p.probability(token) as f32))
     }
 }
 
-/// The first token at which the sum passes `target`; where rounding leaves the sum short of it, the last that has any
-/// probability.
+/// Returns the first token at which the sum passes `target`; if the sum falls short of it by rounding, the last with
+/// any probability.
 fn pick(terms: impl Iterator<Item = (TokenId, f64)>, target: f64) -> Option<TokenId> {
     let mut sum = 0.0;
     let mut found = None;
@@ -104,7 +104,7 @@ mod tests {
 
     const DRAWS: u32 = 200_000;
 
-    /// A chain that leaves logits as they are, and draws.
+    /// A chain that does not change logits, and draws.
     fn chain(seed: u64) -> SamplerChain {
         let params = SamplingParams {
             temperature: 1.0,
@@ -119,7 +119,7 @@ mod tests {
         Candidates::from_pairs(ids.zip(probabilities.iter().map(|p| p.ln() as f32)))
     }
 
-    /// Pearson's statistic of draws against `p`.
+    /// Pearson's statistic of draws from `p`.
     fn chi(p: &[f64], mut draw: impl FnMut() -> TokenId) -> f64 {
         let mut counts = vec![0u32; p.len()];
         for _ in 0..DRAWS {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_is_drawn_by_way_of_a_draft_has_the_target_distribution() {
         let p = [0.4, 0.3, 0.2, 0.1, 0.0];
-        // Chi-squared with three degrees of freedom: 16.3 is passed by chance once in a thousand.
+        // Chi-squared with three degrees of freedom: 16.3 is exceeded by chance once in a thousand.
         for (seed, q) in [
             [0.1, 0.2, 0.3, 0.4, 0.0],
             [0.05, 0.05, 0.05, 0.05, 0.8],
@@ -174,7 +174,7 @@ mod tests {
             if rng.uniform() * q.probability(token) < target.probability(token) {
                 return token;
             }
-            // From p instead of from what is left of it.
+            // Wrong on purpose: draws from p rather than from the remainder.
             target.draw(rng.uniform()).unwrap()
         });
         assert!(statistic > 1_000.0, "{statistic}");

@@ -1,4 +1,4 @@
-//! Where drafts come from: the constraint, the text so far, extra heads, and a smaller model.
+//! The sources of drafts: the constraint, the text so far, extra heads, and a smaller model.
 
 use std::time::{Duration, Instant};
 
@@ -14,55 +14,55 @@ use crate::{
     samplers::{Accepted, SamplerChain, SequenceRng},
 };
 
-/// The most bytes of forced text that are looked at.
+/// Maximum bytes of forced text to examine.
 const FORCED_BYTES: usize = 256;
 
-/// A token that is put before the target.
+/// A token proposed to the target.
 #[derive(Debug)]
 pub(super) struct Drafted {
     pub(super) token: TokenId,
     pub(super) source: Source,
-    /// How it was drawn; none where there was nothing to draw.
+    /// How it was drawn; `None` if it was not.
     pub(super) draw: Option<DraftedDraw>,
 }
 
-/// What drafting for one sequence needs.
+/// The state of drafting for one sequence.
 pub(super) struct Drafter {
     options: Speculation,
     /// Independent of the numbers by which drafts are tested.
     rng: SequenceRng,
-    /// The sequence's tokens, with those drafted after them.
+    /// The sequence's tokens, followed by those drafted.
     tokens: Vec<TokenId>,
     /// Planned tokens, last one first.
     plan: Vec<TokenId>,
     plan_source: Source,
-    /// What heads guess from.
+    /// The state from which heads predict.
     pub(super) state: State,
     pub(super) drafts: Vec<Drafted>,
-    /// The draft that is being made.
+    /// The draft in progress.
     current: Option<Current>,
-    /// The tokens that the draft model's row holds.
+    /// The tokens in the draft model's row.
     in_draft_row: Vec<TokenId>,
     pub(super) stats: SpeculationStats,
 }
 
-/// A draft that is being made: the constraint has taken its tokens.
+/// A draft in progress, whose tokens the constraint has accepted.
 struct Current {
     chain: SamplerChain,
     /// The limits of the first token.
     limits: Limits,
-    /// The most tokens to draft.
+    /// The maximum number of tokens to draft.
     most: usize,
-    /// The number of tokens to take back from the constraint.
+    /// The number of tokens to roll back from the constraint.
     taken: usize,
 }
 
-/// Where drafting stands.
+/// The state of drafting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drafting {
-    /// The draft is made.
+    /// The draft is complete.
     Done,
-    /// The draft model has to say what follows [`Drafter::demand`].
+    /// The draft model must process [`Drafter::demand`] first.
     NeedsModel,
 }
 
@@ -89,7 +89,7 @@ impl Drafter {
         }
     }
 
-    /// Begins a draft of at most `most` tokens after a sequence.
+    /// Starts a draft of at most `most` tokens after a sequence.
     pub(super) fn begin<C: Constraint>(
         &mut self,
         sequence: &mut Sequence<C>,
@@ -109,8 +109,8 @@ impl Drafter {
         self.go_on(sequence, None, cx)
     }
 
-    /// Goes on with a draft; `logits` are the draft model's, where it was asked. Once the draft is made, the constraint
-    /// is where it was before.
+    /// Continues a draft; `logits` are the draft model's, if it was run. Once the draft is complete, the constraint is
+    /// rolled back.
     pub(super) fn go_on<C: Constraint>(
         &mut self,
         sequence: &mut Sequence<C>,
@@ -176,7 +176,7 @@ impl Drafter {
         result
     }
 
-    /// Ends the draft that is being made: the constraint is where it was before.
+    /// Ends the draft in progress, and rolls back the constraint.
     pub(super) fn end<C: Constraint>(
         &mut self,
         sequence: &mut Sequence<C>,
@@ -189,11 +189,11 @@ impl Drafter {
             .map_err(|source| GenerateError::Constraint { step, source })
     }
 
-    /// What the draft model has to run to say what follows the tokens so far.
+    /// Returns what the draft model has to run to predict what follows the tokens so far.
     pub(super) fn demand(&mut self) -> Demand {
         let pairs = self.in_draft_row.iter().zip(&self.tokens);
         let known = pairs.take_while(|(own, other)| own == other).count();
-        // The last one is run again, for its logits.
+        // The last token is run again, for its logits.
         let known = known.min(self.tokens.len() - 1);
         self.in_draft_row.clone_from(&self.tokens);
         Demand::row(Text::Draft, known, self.tokens[known..].to_vec(), 1)
@@ -205,7 +205,7 @@ impl Drafter {
         self.stats.draft_time += time;
     }
 
-    /// The next token to put before the target, from the first source that has one which is allowed.
+    /// Returns the next token to propose, from the first source with an allowed one.
     fn next<C: Constraint>(
         &mut self,
         constraint: &mut C,
@@ -213,7 +213,7 @@ impl Drafter {
         limits: &Limits,
         cx: &mut Context<'_>,
     ) -> Result<Next, GenerateError> {
-        // What is wrong with the constraint is reported where the target's token is chosen.
+        // Errors of the constraint are reported when the target's token is chosen.
         let Ok(mask) = constraint.mask() else {
             return Ok(Next::Nothing);
         };
@@ -257,7 +257,7 @@ impl Drafter {
         }
     }
 
-    /// What the draft model drafts.
+    /// Drafts a token with the draft model.
     fn by_model<C: Constraint>(
         &mut self,
         logits: &[f32],
@@ -311,7 +311,7 @@ impl Drafter {
 }
 
 impl Next {
-    /// A token that was not drawn.
+    /// Creates a token that was not drawn.
     fn plain(token: TokenId, source: Source) -> Self {
         Self::Token(Drafted {
             token,

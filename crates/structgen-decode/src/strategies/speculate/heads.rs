@@ -1,4 +1,4 @@
-//! What extra heads guess, from the state after the last choice.
+//! Predictions of extra heads, from the state after the last choice.
 
 use structgen_vocab::TokenId;
 
@@ -9,7 +9,7 @@ use crate::{
     samplers::masked_argmax,
 };
 
-/// An error unless there are heads, and the model returns the states that they take.
+/// Returns an error unless there are heads, and the model returns the states that they accept.
 pub(super) fn check(heads: Option<usize>, info: &ModelInfo) -> Result<(), GenerateError> {
     let heads = heads.ok_or(GenerateError::NoHeads)?;
     let model = info.hidden_width.ok_or(ModelError::NoHiddenStates)?;
@@ -19,13 +19,13 @@ pub(super) fn check(heads: Option<usize>, info: &ModelInfo) -> Result<(), Genera
     }
 }
 
-/// The target's state at the place of its last choice.
+/// The target's hidden state at its last choice.
 #[derive(Debug, Default)]
 pub(super) struct State {
     hidden: Vec<f32>,
-    /// How many tokens it has seen; none where there is no state.
+    /// The number of tokens it includes; `None` if there is no state.
     seen: Option<usize>,
-    /// What the heads make of it, once they were asked.
+    /// The heads' predictions, once they were run.
     guesses: Vec<f32>,
 }
 
@@ -34,7 +34,7 @@ impl State {
         self.seen = None;
     }
 
-    /// The state after `seen` tokens.
+    /// Sets the state after `seen` tokens.
     pub(super) fn set(&mut self, hidden: &[f32], seen: usize) {
         self.hidden.clear();
         self.hidden.extend_from_slice(hidden);
@@ -42,8 +42,8 @@ impl State {
         self.seen = Some(seen);
     }
 
-    /// The allowed token that follows `tokens` tokens, as the head for that position guesses; none where none looks so
-    /// far.
+    /// Returns the allowed token that the head for this position predicts after `tokens` tokens; `None` if no head
+    /// predicts so far ahead.
     pub(super) fn guess(
         &mut self,
         heads: &mut dyn DraftHeads,
@@ -52,7 +52,7 @@ impl State {
         limits: &Limits,
         stats: &mut SpeculationStats,
     ) -> Result<Option<TokenId>, ModelError> {
-        // The state's own logits chose the next token; the first head looks one further.
+        // The state's own logits chose the next token; the first head predicts the one after it.
         let head = self.seen.and_then(|seen| tokens.checked_sub(seen + 1));
         let Some(head) = head.filter(|&head| head < heads.heads()) else {
             return Ok(None);

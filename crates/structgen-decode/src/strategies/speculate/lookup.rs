@@ -1,15 +1,15 @@
-//! Drafts out of the text itself: what followed the last tokens when they came before.
+//! Prompt lookup: drafts what followed the last tokens when they occurred before.
 
 use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
-/// Which tokens are looked up, for drafts out of prompt and output (Saxena 2023, "prompt lookup decoding").
+/// Which tokens to look up, for drafts from prompt and output (Saxena 2023, "prompt lookup decoding").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptLookup {
-    /// The most last tokens that have to have come before; longer ones go first.
+    /// Maximum number of last tokens to match; longer matches are preferred.
     pub longest: usize,
-    /// The fewest; at least one.
+    /// Minimum number of last tokens to match; at least one.
     pub shortest: usize,
 }
 
@@ -24,14 +24,14 @@ impl Default for PromptLookup {
 }
 
 impl PromptLookup {
-    /// What followed the last tokens when they last came before: at most `most` tokens.
+    /// Returns what followed the last tokens when they last occurred before: at most `most` tokens.
     pub(super) fn find<'t>(&self, tokens: &'t [TokenId], most: usize) -> &'t [TokenId] {
         for n in (self.shortest.max(1)..=self.longest).rev() {
             let Some(at) = tokens.len().checked_sub(n) else {
                 continue;
             };
             let last = &tokens[at..];
-            // What lies right before the end is found as well: then the text repeats itself.
+            // Matches that overlap the end are found as well: then the text repeats itself.
             let earlier = tokens[..tokens.len() - 1].windows(n);
             if let Some(found) = earlier.rev().position(|window| window == last) {
                 let after = tokens.len() - 1 - found;

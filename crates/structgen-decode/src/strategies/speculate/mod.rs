@@ -1,4 +1,4 @@
-//! Speculative decoding: tokens are drafted cheaply, and the model looks at all of them in one run.
+//! Speculative decoding: tokens are drafted cheaply, and the model verifies all of them in one run.
 
 mod accept;
 mod draft;
@@ -24,12 +24,12 @@ use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
 use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions, model::RowOutput};
 use draft::{Drafted, Drafter, Drafting};
 
-/// Which source a drafted token comes from.
+/// The source of a drafted token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// No other token is allowed.
     Forced,
-    /// What a source planned before.
+    /// Planned earlier by a source.
     Plan,
     ForcedText,
     Lookup,
@@ -53,13 +53,13 @@ pub(crate) struct Speculate<C: Constraint> {
 enum State {
     /// A draft comes next, unless the output has ended.
     Idle,
-    /// A draft is being made, or is made.
+    /// A draft is in progress, or complete.
     Drafting(Drafting),
-    /// The model looks at the first `fed` drafted tokens, after the tokens that it has not seen.
+    /// The model verifies the first `fed` drafted tokens, after the tokens it has not processed.
     Checking { unseen: usize, fed: usize },
 }
 
-/// The wanted positions of a demand, where they came in several runs.
+/// The requested positions of a demand that took several runs.
 #[derive(Default)]
 struct Pieces {
     logits: Vec<f32>,
@@ -116,7 +116,8 @@ impl<C: Constraint> Speculate<C> {
         })
     }
 
-    /// What it takes to go on: the draft model's opinion of what follows, or the target's of the whole draft.
+    /// Returns what is needed to continue: the draft model's prediction, or the target's verification of the whole
+    /// draft.
     fn demand(&mut self, drafting: Drafting) -> Demand {
         self.state = State::Drafting(drafting);
         if drafting == Drafting::NeedsModel {
@@ -125,7 +126,7 @@ impl<C: Constraint> Speculate<C> {
         let sequence = &self.writing.sequence;
         let eos = sequence.limits().eos;
         let drafts = self.drafter.drafts.iter();
-        // Nobody asks what comes after an end.
+        // The logits after an end are not needed.
         let fed = drafts
             .filter(|drafted| !eos.contains(&drafted.token))
             .count();
@@ -140,7 +141,7 @@ impl<C: Constraint> Speculate<C> {
         Demand::row(Text::Main, seen, tokens, positions).with_hidden(self.options.heads)
     }
 
-    /// Takes what of the draft is kept, and one token more.
+    /// Accepts the tokens of the draft that are kept, and one more token.
     fn check(
         &mut self,
         output: &RowOutput<'_>,
@@ -179,7 +180,7 @@ impl<C: Constraint> Speculate<C> {
                     (token, sequence.take_chosen(chosen, codec, on_delta)?)
                 }
             };
-            // A forced token's own logits are of this run as well.
+            // A forced token's own logits are also those of this run.
             sequence.see(0, output, fed - at);
             let kept = drafted.is_some_and(|drafted| drafted.token == token);
             if let Some(drafted) = drafted
@@ -204,7 +205,7 @@ impl<C: Constraint> Speculate<C> {
             &next,
             output.hidden(output.positions() - 1 - fed + at.min(fed)),
         ) {
-            // After it, the token was chosen that is the last but for forced ones.
+            // After it, the token was chosen that is the last except for forced ones.
             self.drafter.state.set(hidden, self.writing.sequence.seen);
         }
         if !drafts.is_empty() {
@@ -237,7 +238,7 @@ impl<C: Constraint> Task for Speculate<C> {
                     self.drafter.state.forget();
                 }
                 let room = context_length - sequence.all().len();
-                // The target's own choice after the draft takes the last token that is left.
+                // The target's own choice after the draft takes the last remaining token.
                 let remaining = sequence.limits().remaining - 1;
                 let most = self.length.min(remaining).min(room);
                 self.drafter.begin(sequence, most, cx)?

@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::PromptLookup;
 
-/// Where drafts come from and how long they are.
+/// The sources and length of drafts.
 ///
-/// Drafts never change what is generated. At temperature zero the output is that of
-/// [`Strategy::Sample`](crate::Strategy::Sample), token for token, and so it is for every seed where no model drafts:
-/// then drafts are tested by making the choice as always. What a model drafts by drawing is kept by the rule of
-/// Leviathan, Kalman and Matias (2023), so that outputs have the same distribution. The distributions compared are
-/// those after constraint and samplers.
+/// Drafts never change what is generated. At temperature 0 the output is that of
+/// [`Strategy::Sample`](crate::Strategy::Sample), token for token. The same holds for every seed if no model drafts,
+/// since such drafts are tested by making the usual choice. Tokens that a model drafts by drawing are accepted by the
+/// rule of Leviathan, Kalman and Matias (2023), so that outputs have the same distribution. It compares the
+/// distributions after constraint and samplers.
 ///
-/// Sources are asked in this order, for each token: what the constraint forces; the text that it forces, as a tokenizer
-/// writes it; what followed the last tokens before; extra heads; the draft model.
+/// For each token, the sources are tried in this order: forced tokens; forced text, as tokenized by the encoder; prompt
+/// lookup; extra heads; the draft model.
 ///
 /// ```
 /// use structgen_decode::{GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -43,26 +43,26 @@ use super::PromptLookup;
 pub struct Speculation {
     /// Whether the scheduler's [draft model](crate::Scheduler::with_draft) drafts.
     pub model: bool,
-    /// Drafts what followed the last tokens when they came before, in the prompt or in the output.
+    /// Drafts what followed the last tokens when they occurred before, in the prompt or in the output.
     pub lookup: Option<PromptLookup>,
     /// Whether the scheduler's [extra heads](crate::Scheduler::with_heads) draft: from the target's state after the
-    /// last tokens that it has run, each head guesses one token, the largest that is allowed.
+    /// last tokens that it has run, each head predicts one token, the largest that is allowed.
     pub heads: bool,
-    /// Whether text that the constraint forces is drafted, in the tokens that the scheduler's
-    /// [encoder](crate::Scheduler::with_encoder) gives.
+    /// Whether text that the constraint forces is drafted, as tokenized by the scheduler's
+    /// [encoder](crate::Scheduler::with_encoder).
     pub forced_text: bool,
-    /// The number of tokens drafted at once.
+    /// The number of tokens per draft.
     pub length: DraftLength,
 }
 
-/// The number of tokens drafted before the model looks at them. Those that the constraint forces count as well.
+/// The number of tokens to draft before the model verifies them. Forced tokens count as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DraftLength {
     /// Always the same.
     Fixed(NonZeroUsize),
-    /// Two more after a draft that was kept whole, one fewer after one that was not, from 1 to this many: the schedule
-    /// of transformers.
+    /// Two more after a draft that was accepted whole, one fewer otherwise, from 1 to this many: the schedule of
+    /// transformers.
     Adaptive(NonZeroUsize),
 }
 
@@ -74,7 +74,7 @@ impl Default for DraftLength {
 }
 
 impl DraftLength {
-    /// Where an adaptive length begins.
+    /// The initial adaptive length.
     const FIRST: usize = 5;
 
     pub(super) fn first(self) -> usize {
@@ -84,7 +84,7 @@ impl DraftLength {
         }
     }
 
-    /// The length after a draft.
+    /// Returns the length after a draft.
     pub(super) fn after(self, length: usize, kept_whole: bool) -> usize {
         match self {
             Self::Fixed(n) => n.get(),

@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use super::Source;
 
-/// What became of drafts.
+/// Statistics of drafts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpeculationStats {
-    /// Tokens generated, forced ones included.
+    /// Tokens generated, including forced ones.
     pub tokens: u64,
     /// Runs of the target in which a choice was made.
     pub target_runs: u64,
@@ -14,40 +14,40 @@ pub struct SpeculationStats {
     pub draft_runs: u64,
     /// Runs of the extra heads.
     pub head_runs: u64,
-    /// Time spent drafting, which includes runs of the draft model and the constraint's masks.
+    /// Time spent drafting, including runs of the draft model and the constraint's masks.
     pub draft_time: Duration,
-    /// By position in the draft, tokens that the target was asked about. Forced ones are left out.
+    /// Tokens that the target tested, by position in the draft. Forced tokens are excluded.
     pub tested: Vec<u64>,
-    /// By position in the draft, tokens that were kept.
+    /// Tokens that were accepted, by position in the draft.
     pub kept: Vec<u64>,
-    /// The drafts of the model.
+    /// Drafts of the draft model.
     pub model: SourceStats,
-    /// Those of extra heads.
+    /// Drafts of extra heads.
     pub heads: SourceStats,
-    /// Those that were looked up.
+    /// Drafts by prompt lookup.
     pub lookup: SourceStats,
-    /// Those of text that the constraint forces.
+    /// Drafts of forced text.
     pub forced_text: SourceStats,
 }
 
-/// What became of the drafts of one source.
+/// Statistics of one source of drafts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SourceStats {
-    /// Tokens that the target was asked about.
+    /// Tokens that the target tested.
     pub tested: u64,
-    /// Tokens that were kept.
+    /// Tokens that were accepted.
     pub kept: u64,
 }
 
 impl SpeculationStats {
-    /// Tokens for each run of the target; zero before the first.
+    /// Returns the tokens per run of the target; zero before the first.
     #[must_use]
     pub fn tokens_per_run(&self) -> f64 {
         self.tokens as f64 / self.target_runs.max(1) as f64
     }
 
-    /// The share of tokens kept at each position of the draft, of those that the target was asked about.
+    /// Returns the acceptance rate at each position of the draft, among the tokens that the target tested.
     #[must_use]
     pub fn acceptance(&self) -> Vec<f64> {
         let pairs = self.kept.iter().zip(&self.tested);
@@ -56,7 +56,7 @@ impl SpeculationStats {
             .collect()
     }
 
-    /// Adds what became of other drafts.
+    /// Adds the statistics of other drafts.
     pub(crate) fn add(&mut self, other: &Self) {
         self.tokens += other.tokens;
         self.target_runs += other.target_runs;
@@ -95,7 +95,7 @@ impl SpeculationStats {
             Source::Lookup => &mut self.lookup,
             Source::Heads => &mut self.heads,
             Source::Model => &mut self.model,
-            // Forced tokens are not tested, and a plan is its source's.
+            // Forced tokens are not tested, and planned ones count for their source.
             Source::Forced | Source::Plan => return,
         };
         of_source.tested += 1;

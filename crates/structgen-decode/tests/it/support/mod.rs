@@ -71,7 +71,7 @@ pub fn constraints(vocabulary: &Arc<Vocabulary>) -> Vec<CompiledConstraint> {
     compiled.collect()
 }
 
-/// What goes on behind a text that is given: `ab`.
+/// A prefill in the middle of a text: `ab`.
 pub fn prefilled() -> GenerateOptions {
     GenerateOptions {
         prefill: vec![TokenId(97), TokenId(98)],
@@ -97,7 +97,7 @@ pub fn prompt(len: u32, seed: u32) -> Vec<TokenId> {
         .collect()
 }
 
-/// Outputs without what they took: that is shared in a batch.
+/// Formats an output without its costs, which a batch shares.
 pub fn essence(output: &Result<Generation, GenerateError>) -> String {
     match output {
         Ok(output) => format!("{:?} {:?} {:?}", output.text, output.tokens, output.finish),
@@ -109,7 +109,7 @@ pub fn essence(output: &Result<Generation, GenerateError>) -> String {
     }
 }
 
-/// A model that does something before each run, which may fail.
+/// A model with a hook before each run, which may fail.
 pub struct Hooked<F>(pub MockModel, pub F);
 
 impl<F: FnMut(&MockModel, &[RowRun<'_>]) -> Result<(), ModelError> + Send> LanguageModel
@@ -149,7 +149,7 @@ impl<F: FnMut(&MockModel, &[RowRun<'_>]) -> Result<(), ModelError> + Send> Langu
     }
 }
 
-/// The model with something that is done before each run.
+/// Returns the model with a hook before each run.
 pub fn hooked<F>(model: MockModel, hook: F) -> Hooked<F>
 where
     F: FnMut(&MockModel, &[RowRun<'_>]) -> Result<(), ModelError> + Send,
@@ -157,13 +157,13 @@ where
     Hooked(model, hook)
 }
 
-/// A scheduler of a model, with the tokenizer that writes text in the longest tokens.
+/// Returns a scheduler of a model, with a tokenizer that encodes text in the longest tokens.
 pub fn scheduler(model: impl LanguageModel + 'static, vocabulary: &Arc<Vocabulary>) -> Scheduler {
     let encoder = MockEncoder(Arc::clone(vocabulary));
     Scheduler::new(model, Arc::clone(vocabulary)).with_encoder(Arc::new(encoder))
 }
 
-/// The outputs of one request on a model of its own.
+/// Returns the outputs of one request on its own model.
 pub fn run<C: Constraint + Clone + 'static>(
     model: &MockModel,
     vocabulary: &Arc<Vocabulary>,
@@ -172,7 +172,7 @@ pub fn run<C: Constraint + Clone + 'static>(
     scheduler(model.clone(), vocabulary).run(request)
 }
 
-/// The output of one request on a model of its own.
+/// Returns the output of one request on its own model.
 pub fn generate<C: Constraint + Clone + 'static>(
     model: &MockModel,
     vocabulary: &Arc<Vocabulary>,
@@ -184,7 +184,7 @@ pub fn generate<C: Constraint + Clone + 'static>(
     stream(model, vocabulary, prompt, constraint, options, next)
 }
 
-/// The output of one request on a model of its own, as it comes.
+/// Returns the output of one request on its own model, as it is generated.
 pub fn stream<C: Constraint + Clone + 'static>(
     model: &MockModel,
     vocabulary: &Arc<Vocabulary>,
@@ -200,7 +200,7 @@ pub fn stream<C: Constraint + Clone + 'static>(
         .single()
 }
 
-/// The outputs of requests that run side by side, in their order.
+/// Returns the outputs of concurrent requests, in order.
 pub fn run_all<C: Constraint + Clone + 'static>(
     scheduler: &mut Scheduler,
     requests: impl IntoIterator<Item = Request<C>>,
@@ -233,7 +233,7 @@ pub fn log_softmax(logits: &[f32]) -> Vec<f64> {
     logits.map(|logit| logit - total).collect()
 }
 
-/// Pearson's statistic and its degrees of freedom; what is expected fewer than ten times is counted together.
+/// Returns Pearson's statistic and its degrees of freedom; outcomes expected fewer than ten times are counted together.
 pub fn chi_square<K: Ord>(
     expected: &BTreeMap<K, f64>,
     counts: &BTreeMap<K, u32>,
@@ -262,7 +262,7 @@ pub fn chi_square<K: Ord>(
     (statistic, cells - 1)
 }
 
-/// What chi-squared passes by chance once in ten thousand (Wilson and Hilferty 1931).
+/// The value that chi-squared exceeds by chance once in ten thousand (Wilson and Hilferty 1931).
 pub fn chi_square_threshold(degrees: usize) -> f64 {
     let k = degrees as f64;
     let z = 3.719;

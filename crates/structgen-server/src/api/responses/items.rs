@@ -1,4 +1,4 @@
-//! The items of a response's output, and the events that describe them while they come.
+//! The items of a response's output, and their events while they are generated.
 
 use serde_json::{Value, json};
 use structgen::chat::ChatMessage;
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::generation::{Conversation, Piece, past_call};
 use crate::ids::new_id;
 
-/// An event without its number: its type and its fields.
+/// An event without its sequence number: its type and its fields.
 pub(super) type Event = (&'static str, Value);
 
-/// The items of an output so far. The last one may be open.
+/// The items of an output so far. The last one may still be open.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Items {
     items: Vec<Item>,
@@ -34,7 +34,7 @@ enum Kind {
 }
 
 impl Items {
-    /// Takes a part of the answer, and the log probabilities of its tokens.
+    /// Adds a part of the answer, and the log probabilities of its tokens.
     pub(super) fn push(&mut self, piece: &Piece, logprobs: Vec<Value>) -> Vec<Event> {
         let mut events = Vec::new();
         match piece {
@@ -92,7 +92,7 @@ impl Items {
     }
 
     fn open(&mut self, kind: Kind, events: &mut Vec<Event>) {
-        // Each call is an item of its own; text goes on with the text before it.
+        // Each call is an item of its own; text continues the text before it.
         let goes_on = self.items.last().is_some_and(|last| last.kind == kind);
         if self.is_open && goes_on {
             return;
@@ -146,12 +146,12 @@ impl Items {
         events.push(event);
     }
 
-    /// The items as a response has them.
+    /// Returns the items in the form of a response.
     pub(super) fn to_json(&self, status: &str) -> Value {
         self.items.iter().map(|item| item.to_json(status)).collect()
     }
 
-    /// Adds the answer to the conversation that it is part of.
+    /// Adds the answer to its conversation.
     pub(super) fn add_to(&self, conversation: &mut Conversation) -> Result<()> {
         let mut text = Value::Null;
         let mut calls = Vec::new();
@@ -174,7 +174,7 @@ impl Items {
 }
 
 impl Item {
-    /// The part of content that a message or reasoning has.
+    /// Returns the content part of a message or of reasoning.
     fn part(&self) -> Value {
         match self.kind {
             Kind::Message => json!({
@@ -203,7 +203,7 @@ impl Item {
     }
 }
 
-/// An object with the fields of another one after its own.
+/// Returns an object with the fields of a second one appended.
 fn joined(first: &Value, second: Value) -> Value {
     let mut joined = first.clone();
     if let (Value::Object(fields), Value::Object(more)) = (&mut joined, second) {

@@ -1,4 +1,4 @@
-//! `POST /v1/responses`, and what is kept of responses.
+//! `POST /v1/responses`, and access to stored responses.
 
 mod items;
 mod request;
@@ -48,7 +48,7 @@ pub(crate) async fn create(
     let mut ask = request.ask;
     if let Prompt::Chat(chat) = &mut ask.prompt {
         chat.conversation = conversation.clone();
-        // Instructions are of one response, and those after it have their own.
+        // Instructions belong to one response; later ones have their own.
         if let Some(instructions) = request.instructions {
             let message = ChatMessage::system(instructions);
             chat.conversation.messages.insert(0, message);
@@ -71,7 +71,7 @@ pub(crate) async fn create(
     let mut job = app.start(served, ask, &client).await.map_err(about_input)?;
     let response = match request.is_streamed {
         true => {
-            // Errors before the first token are replies of their own.
+            // Errors before the first token become ordinary error replies.
             let first = job.next().await.map_err(about_input)?;
             match first {
                 Some(first) => sse::reply(&app, |events| async move {
@@ -92,7 +92,7 @@ pub(crate) async fn create(
     Ok(ignored.mark(response))
 }
 
-/// What is called messages elsewhere is the input here.
+/// Renames the parameter of an error from `messages` to `input`.
 fn about_input(mut error: ApiError) -> ApiError {
     match error.param.as_deref() {
         Some("messages") => error.param = Some("input".to_owned()),
@@ -131,7 +131,7 @@ pub(crate) async fn delete(
     }
 }
 
-/// `POST /v1/responses/{id}/cancel`: of a response that is being streamed.
+/// `POST /v1/responses/{id}/cancel`: cancels a response that is being streamed.
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
@@ -162,10 +162,10 @@ struct Writer {
     is_stored: bool,
     has_steps: bool,
     logprobs: Option<usize>,
-    /// All before the answer.
+    /// Everything before the answer.
     conversation: Conversation,
     items: Items,
-    /// The number of the next event.
+    /// The sequence number of the next event.
     number: usize,
 }
 
@@ -207,7 +207,7 @@ impl Writer {
         Ok(self.complete(done, usage).1)
     }
 
-    /// Takes more of the answer, and returns the events that describe it.
+    /// Adds more of the answer, and returns the events that describe it.
     fn take(&mut self, update: &Update, vocabulary: &Vocabulary) -> Vec<Event> {
         let mut logprobs = self.describe(&update.tokens, vocabulary);
         let mut events = Vec::new();
@@ -234,7 +234,7 @@ impl Writer {
         }
     }
 
-    /// Ends the answer, keeps it where that is wanted, and returns the last events and the response.
+    /// Ends the answer, stores it if requested, and returns the last events and the response.
     fn complete(&mut self, done: Vec<Done>, usage: Usage) -> (Vec<Event>, Value) {
         let mut events = Vec::new();
         let Some(done) = done.into_iter().next() else {

@@ -15,14 +15,14 @@ use crate::generation::{
 /// A request for a response.
 pub(super) struct ResponseRequest {
     pub(super) model: Option<String>,
-    /// What came in with the request, without what it goes on with.
+    /// The input of this request, without the conversation that it continues.
     pub(super) input: Conversation,
     pub(super) previous: Option<String>,
     pub(super) instructions: Option<String>,
     pub(super) ask: Ask,
     pub(super) is_stored: bool,
     pub(super) is_streamed: bool,
-    /// What the response repeats of the request.
+    /// The fields of the request that the response repeats.
     pub(super) repeated: Map<String, Value>,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Res
     })
 }
 
-/// What a response has for a field that the request leaves out.
+/// Returns a response's value for a field that the request omits.
 fn default_of(name: &str) -> Value {
     match name {
         "metadata" => json!({}),
@@ -119,7 +119,7 @@ fn default_of(name: &str) -> Value {
     }
 }
 
-/// Whether `include` asks for log probabilities, the one thing that it may ask for.
+/// Returns whether `include` asks for log probabilities, its only supported value.
 fn includes_logprobs(fields: &mut Fields<'_>) -> Result<bool> {
     let include: Vec<String> = fields.take("include")?.unwrap_or_default();
     const LOGPROBS: &str = "message.output_text.logprobs";
@@ -153,7 +153,7 @@ fn text_format(mut format: Fields<'_>) -> Result<Target> {
     }
 }
 
-/// The input: a text of the user, or items.
+/// Reads the input: a text of the user, or items.
 fn input(fields: &mut Fields<'_>) -> Result<Conversation> {
     let Some(input) = fields.raw("input") else {
         return Err(fields.missing("input"));
@@ -172,7 +172,7 @@ fn input(fields: &mut Fields<'_>) -> Result<Conversation> {
 
 fn add_item(conversation: &mut Conversation, mut item: Fields<'_>) -> Result<()> {
     let kind: Option<String> = item.take("type")?;
-    // Items of earlier responses come back with these.
+    // Items of earlier responses come back with these fields.
     let _: Option<String> = item.take("id")?;
     let _: Option<String> = item.take("status")?;
     match kind.as_deref().unwrap_or("message") {
@@ -210,7 +210,7 @@ fn add_item(conversation: &mut Conversation, mut item: Fields<'_>) -> Result<()>
             let message = ChatMessage::tool(text).with("tool_call_id", call_id);
             conversation.messages.push(message);
         }
-        // Earlier reasoning is no part of later prompts.
+        // Earlier reasoning is not part of later prompts.
         "reasoning" => drop(item.rest()),
         other => {
             let path = item.path_of("type");

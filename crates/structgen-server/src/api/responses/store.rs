@@ -1,4 +1,4 @@
-//! Responses that are kept, for `previous_response_id` and for clients that ask again.
+//! Stored responses, for `previous_response_id` and for clients that retrieve them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use tokio::sync::Notify;
 use crate::clients::Client;
 use crate::generation::Conversation;
 
-/// The most bytes of text of all responses that are kept.
+/// Maximum bytes of text over all stored responses.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Responses that are kept or under way, each for the client that asked for it.
+/// Responses that are stored or in progress, each accessible to the client that requested it.
 pub(crate) struct Responses {
     most: usize,
     inner: Mutex<Inner>,
@@ -20,7 +20,7 @@ pub(crate) struct Responses {
 
 #[derive(Default)]
 struct Inner {
-    /// The latest at the back; the oldest goes first.
+    /// The latest at the back; the oldest is removed first.
     kept: VecDeque<Kept>,
     bytes: usize,
     running: HashMap<String, (Client, Arc<Notify>)>,
@@ -34,7 +34,7 @@ struct Kept {
     conversation: Conversation,
 }
 
-/// A response that is under way, until this is dropped.
+/// Registers a response in progress, until it is dropped.
 pub(crate) struct Running<'r> {
     responses: &'r Responses,
     id: String,
@@ -53,7 +53,7 @@ impl Responses {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a response with its conversation, the answer included.
+    /// Stores a response with its conversation, including the answer.
     pub(crate) fn keep(
         &self,
         id: &str,
@@ -82,12 +82,12 @@ impl Responses {
         }
     }
 
-    /// The response of an id, if it is this client's.
+    /// Returns the response with an id, if it belongs to this client.
     pub(crate) fn response(&self, id: &str, client: Client) -> Option<Value> {
         self.find(id, client, |kept| kept.response.clone())
     }
 
-    /// The conversation up to a response.
+    /// Returns the conversation up to a response.
     pub(crate) fn conversation(&self, id: &str, client: Client) -> Option<Conversation> {
         self.find(id, client, |kept| kept.conversation.clone())
     }
@@ -99,7 +99,7 @@ impl Responses {
             .map(take)
     }
 
-    /// Forgets a response; whether it was there.
+    /// Deletes a response; returns whether it existed.
     pub(crate) fn delete(&self, id: &str, client: Client) -> bool {
         let mut inner = self.inner();
         let is_it = |kept: &Kept| kept.id == id && kept.client == client;
@@ -112,7 +112,7 @@ impl Responses {
         true
     }
 
-    /// Registers a response that is under way, which its client may cancel.
+    /// Registers a response in progress, which its client may cancel.
     pub(crate) fn run(&self, id: &str, client: Client) -> Running<'_> {
         let cancelled = Arc::new(Notify::new());
         let entry = (client, Arc::clone(&cancelled));
@@ -124,7 +124,7 @@ impl Responses {
         }
     }
 
-    /// Cancels a response that is under way; whether it was.
+    /// Cancels a response in progress; returns whether there was one.
     pub(crate) fn cancel(&self, id: &str, client: Client) -> bool {
         let inner = self.inner();
         let running = inner.running.get(id).filter(|(owner, _)| *owner == client);

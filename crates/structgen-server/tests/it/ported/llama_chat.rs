@@ -18,7 +18,7 @@ fn chat_completion() {
             json!({"model": null, "max_tokens": 8, "ignore_eos": true, "messages": messages});
         let reply = server.post(CHAT, &body).expect(200);
         assert!(reply["id"].as_str().unwrap().contains("cmpl"));
-        // Its own begins with b and a number.
+        // llama.cpp's own starts with b and a number.
         assert!(
             reply["system_fingerprint"]
                 .as_str()
@@ -32,8 +32,7 @@ fn chat_completion() {
     }
 }
 
-/// The first chunk has an empty text beside the role, as OpenAI's has it, instead of null; usage comes where it is asked
-/// for.
+/// The first chunk has an empty text with the role, as in OpenAI's API, instead of null; usage is sent on request.
 #[test]
 fn chat_completion_stream() {
     let (_folder, server) = serve_chat();
@@ -66,7 +65,7 @@ fn chat_completion_stream() {
     }
 }
 
-/// Any name does there; here it is that of a model. The official client runs against a server by `clients/run`.
+/// llama.cpp accepts any name; here it must be a model's. `clients/run` runs the official client against a server.
 #[test]
 fn a_model_that_is_not_there() {
     let (_folder, server) = serve_chat();
@@ -81,7 +80,7 @@ fn a_model_that_is_not_there() {
         .expect(200);
 }
 
-/// The template is the model's own: prompts are not returned, and no endpoint writes them.
+/// The template is the model's own: prompts are not returned, and no endpoint renders them.
 #[test]
 fn templates() {
     let (_folder, server) = serve_chat();
@@ -96,7 +95,7 @@ fn templates() {
     );
 }
 
-/// The last message is gone on with where that is asked for, and not because it is the assistant's.
+/// The last message is continued on request, and not just because it is the assistant's.
 #[test]
 fn assistant_prefill() {
     let (_folder, server) = serve_chat();
@@ -117,7 +116,7 @@ fn assistant_prefill() {
     assert!(prompt(json!("Whill"), go_on) < prompt(json!("Whill"), json!({})));
 }
 
-/// Answers are complete within the budget, a JSON object included.
+/// Answers are complete within the budget, including a JSON object.
 #[test]
 fn response_formats() {
     let (_folder, server) = serve_chat();
@@ -144,7 +143,7 @@ fn response_formats() {
         .post(CHAT, &ask(json!({"type": "json_object"}), 10))
         .expect(200);
     assert!(content(&reply).starts_with('{') && content(&reply).ends_with('}'));
-    // The list is what the items were before 2020-12, and says nothing about values that are no arrays.
+    // An array in `items` is from before 2020-12, and does not restrict values that are not arrays.
     let schema = json!({"items": [{"type": "integer"}]});
     let reply = server
         .post(
@@ -186,7 +185,7 @@ fn grammar() {
     assert_eq!(content(&server.post(CHAT, &body).expect(200)), "aaaaa");
 }
 
-/// Two messages of the assistant in turn are a conversation like any other.
+/// Two consecutive messages of the assistant are a valid conversation.
 #[test]
 fn invalid_messages() {
     let (_folder, server) = serve_chat();
@@ -306,7 +305,7 @@ fn logit_bias() {
     );
 }
 
-/// The numbers are in the message, and the kind of the error in its code.
+/// The numbers are in the message, and the kind of error is its code.
 #[test]
 fn a_context_that_is_exceeded() {
     let (_folder, server) = serve_chat();

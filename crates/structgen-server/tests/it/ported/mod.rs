@@ -1,5 +1,5 @@
-//! What the public test files of vLLM and llama.cpp check of their servers, as cases of this one: a test for each of
-//! their test functions. `docs/serving.md` lists where the outcome differs, and why.
+//! What the public tests of vLLM's and llama.cpp's servers check, as tests of this one: one per test function.
+//! `docs/serving.md` lists where the outcome differs, and why.
 
 mod llama_chat;
 mod vllm_chat;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::support::model::chat_model;
 use crate::support::{Running, serve_with};
 
-/// A server with a chat model, and its folder.
+/// Starts a server with a chat model; also returns its folder.
 fn serve_chat() -> (TempDir, Running) {
     let (folder, spec) = chat_model();
     (folder, serve_with(|config| config.models = vec![spec]))
@@ -19,7 +19,7 @@ fn serve_chat() -> (TempDir, Running) {
 
 const CHAT: &str = "/v1/chat/completions";
 
-/// A short conversation, with other fields.
+/// Returns a short conversation, with other fields.
 fn chat(fields: Value) -> Value {
     let messages = json!([
         {"role": "system", "content": "You help people."},
@@ -38,7 +38,7 @@ fn content(reply: &Value) -> &str {
     reply["choices"][0]["message"]["content"].as_str().unwrap()
 }
 
-/// The field that a request is refused for.
+/// Returns the field for which a request is refused.
 fn refused(server: &Running, path: &str, body: &Value) -> String {
     let error = server.post(path, body).expect(400);
     error["error"]["param"]
@@ -47,7 +47,7 @@ fn refused(server: &Running, path: &str, body: &Value) -> String {
         .to_owned()
 }
 
-/// The texts of a stream, by the index of their output; and how many chunks said why an output ended.
+/// Returns the texts of a stream, by the index of their output; and how many chunks contain a finish reason.
 fn texts(chunks: &[Value], outputs: usize) -> (Vec<String>, usize) {
     let mut texts = vec![String::new(); outputs];
     let mut ended = 0;

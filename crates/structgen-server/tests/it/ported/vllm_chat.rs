@@ -44,7 +44,7 @@ fn too_many_chat_logprobs() {
         .expect(200);
 }
 
-/// The log probabilities of prompts are not computed, which is said by name whatever number is asked for.
+/// Log probabilities of prompts are not computed; the error names the field, whatever its value.
 #[test]
 fn prompt_logprobs() {
     let (_folder, server) = serve_chat();
@@ -88,7 +88,7 @@ fn single_chat_session() {
     assert!(second["usage"]["prompt_tokens"].as_u64() > reply["usage"]["prompt_tokens"].as_u64());
 }
 
-/// The chunk with the reason for the end has no text.
+/// The chunk with the finish reason has no text.
 #[test]
 fn chat_streaming() {
     let (_folder, server) = serve_chat();
@@ -105,7 +105,7 @@ fn chat_streaming() {
     assert_eq!(last["delta"], json!({}));
 }
 
-/// Usage comes once, at the end: `continuous_usage_stats` may be false, and `min_characters` is unknown.
+/// Usage is sent once, at the end: `continuous_usage_stats` may be false, and `min_characters` is unknown.
 #[test]
 fn stream_options() {
     let (_folder, server) = serve_chat();
@@ -220,7 +220,7 @@ fn structured_outputs_choice_logprobs() {
     let reply = server.post(CHAT, &body).expect(200);
     let first = &reply["choices"][0]["logprobs"]["content"][0];
     let others = first["top_logprobs"].as_array().unwrap();
-    // Those that the mask leaves, and none that stand for "impossible".
+    // Only allowed tokens, and none with a placeholder for "impossible".
     assert!(!others.is_empty());
     assert!(
         others
@@ -264,7 +264,7 @@ fn response_format_text() {
     content(&server.post(CHAT, &body).expect(200));
 }
 
-/// A field that nobody understands is refused by name, or listed where that was asked for.
+/// An unknown field is refused by name, or listed on request.
 #[test]
 fn extra_fields() {
     let (_folder, server) = serve_chat();
@@ -327,7 +327,7 @@ fn long_seed() {
         .expect(200);
 }
 
-/// The path of another service's convention is not there.
+/// The path of another service's convention does not exist.
 #[test]
 fn invocations() {
     let (_folder, server) = serve_chat();
@@ -377,7 +377,7 @@ fn n_with_a_seed() {
     );
 }
 
-/// Four functions of vLLM's: `n` of 1, none, and how both and others reach the sampler.
+/// Four functions of vLLM: `n` of 1, no `n`, and how both and others reach the sampler.
 #[test]
 fn n_is_one_where_nobody_says() {
     let (_folder, server) = serve_chat();

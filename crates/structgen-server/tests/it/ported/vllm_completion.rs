@@ -14,7 +14,7 @@ fn ask(fields: Value) -> Value {
     )
 }
 
-/// Ids that are no special tokens.
+/// Ids of ordinary tokens.
 const TOKENS: [u32; 5] = [300; 5];
 
 #[test]
@@ -34,7 +34,7 @@ fn single_completion() {
     assert!(reply["choices"][0]["prompt_logprobs"].is_null());
 }
 
-/// A prompt is never cut: one that is too long is an error.
+/// A prompt is never truncated: one that is too long is an error.
 #[test]
 fn truncation_of_prompts() {
     let server = serve();
@@ -56,7 +56,7 @@ fn no_logprobs() {
     assert!(reply["choices"][0]["logprobs"].is_null());
 }
 
-/// With 0, no others are listed; vLLM lists the token itself.
+/// With 0, no alternatives are listed; vLLM lists the token itself.
 #[test]
 fn zero_logprobs() {
     let server = serve();
@@ -183,7 +183,7 @@ fn stream_options() {
     }
 }
 
-/// The server samples: a search by beams is refused by name.
+/// The server samples: beam search is refused by name.
 #[test]
 fn batches() {
     let server = serve();

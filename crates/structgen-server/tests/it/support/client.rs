@@ -1,4 +1,4 @@
-//! A client of plain HTTP/1.1, so that a test can do what proper clients never do.
+//! A plain HTTP/1.1 client, with which a test can do what proper clients never do.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A reply that has come to its end.
+/// A complete reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -19,7 +19,7 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// The reply, which must have this status.
+    /// Returns the reply, which must have this status.
     pub(crate) fn expect(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.body);
         self.json()
@@ -57,7 +57,7 @@ pub(crate) fn request(
     }
 }
 
-/// Sends a request, and leaves the reply in the connection.
+/// Sends a request without reading the reply.
 pub(crate) fn send(
     address: SocketAddr,
     method: &str,
@@ -75,7 +75,7 @@ pub(crate) fn send(
     }
     let body = body.unwrap_or_default();
     head.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
-    // A server that refuses a body may close before it has all of it.
+    // A server that refuses a body may close the connection before it is sent.
     let _ = stream.write_all(head.as_bytes());
     stream
 }
@@ -99,7 +99,7 @@ fn head(reader: &mut impl BufRead) -> (u16, Vec<(String, String)>) {
     }
 }
 
-/// Reads a chunk of a body; whether there was one.
+/// Reads a chunk of a body; returns whether there was one.
 fn chunk(reader: &mut impl BufRead, body: &mut Vec<u8>) -> bool {
     let mut line = String::new();
     if reader.read_line(&mut line).unwrap_or(0) == 0 {
@@ -120,7 +120,7 @@ pub(crate) struct Stream {
     text: Vec<u8>,
 }
 
-/// An event: its name where it has one, and its data.
+/// An event: an optional name, and its data.
 pub(crate) type Event = (Option<String>, String);
 
 impl Stream {
@@ -136,7 +136,7 @@ impl Stream {
         }
     }
 
-    /// The next event; none at the end.
+    /// Returns the next event, or `None` at the end.
     pub(crate) fn event(&mut self) -> Option<Event> {
         loop {
             let text = String::from_utf8_lossy(&self.text).into_owned();
@@ -156,7 +156,7 @@ impl Stream {
         }
     }
 
-    /// All events that are left, as JSON, without the `[DONE]` that must be the last.
+    /// Returns all remaining events as JSON, without the `[DONE]` that must be the last.
     pub(crate) fn chunks(mut self) -> Vec<Value> {
         let mut chunks = Vec::new();
         while let Some((_, data)) = self.event() {
@@ -169,7 +169,7 @@ impl Stream {
         panic!("the stream ended without [DONE]: {chunks:?}");
     }
 
-    /// All events that are left, with their names.
+    /// Returns all remaining events, with their names.
     pub(crate) fn events(mut self) -> Vec<(String, Value)> {
         let mut events = Vec::new();
         while let Some((name, data)) = self.event() {

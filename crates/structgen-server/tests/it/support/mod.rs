@@ -1,4 +1,4 @@
-//! A server in this process on a port of its own, and a plain client.
+//! A server in this process on its own port, and a plain client.
 
 pub(crate) mod client;
 pub(crate) mod model;
@@ -18,12 +18,12 @@ pub(crate) struct Running {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A server with the embedded model, and the defaults but for the port.
+/// Starts a server with the embedded model, and defaults except for the port.
 pub(crate) fn serve() -> Running {
     serve_with(|_| {})
 }
 
-/// A server whose configuration is changed first.
+/// Starts a server with a modified configuration.
 pub(crate) fn serve_with(change: impl FnOnce(&mut ServerConfig)) -> Running {
     structgen::runtime::ensure(|_| {}).expect("the library is installed");
     let mut config = ServerConfig::default();
@@ -68,7 +68,7 @@ impl Running {
         Stream::open(self.address, path, &body.to_string())
     }
 
-    /// A number of the metrics, which have no labels.
+    /// Returns a number from the metrics, without labels.
     pub(crate) fn metric(&self, name: &str) -> u64 {
         let text = self.get("/metrics").body;
         let line = text
@@ -78,7 +78,7 @@ impl Running {
         line[name.len() + 1..].parse().unwrap()
     }
 
-    /// Asks the server to stop, and does not wait.
+    /// Asks the server to stop, without waiting.
     pub(crate) fn stop(&mut self) {
         drop(self.stop.take());
     }

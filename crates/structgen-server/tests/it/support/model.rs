@@ -1,4 +1,4 @@
-//! A model folder with the embedded model's weights and a chat template, so that it is served as chat models are.
+//! A model folder with the embedded model's weights and a chat template, which is served like a chat model.
 
 use std::fs;
 use std::path::Path;
@@ -7,18 +7,17 @@ use serde_json::Value;
 use structgen_server::ModelSpec;
 use tempfile::TempDir;
 
-/// Messages between markers that the vocabulary does not have, tools before them, as Qwen's template writes them.
+/// Messages between markers that are not in the vocabulary, preceded by tools, as in Qwen's template.
 const TEMPLATE: &str = "{% if tools %}tools: {% for tool in tools %}{{ tool | tojson }}\n{% endfor %}{% endif %}\
     {% for m in messages %}<{{ m.role }}>{{ m.content }}{% if m.tool_calls %}{{ m.tool_calls | tojson }}{% endif %}\n{% endfor %}\
     {% if add_generation_prompt %}<assistant>{% endif %}";
 
-/// The folder, which is deleted when it is dropped, and what to serve it as: `chat`.
+/// Creates the folder, which is deleted when dropped, and its spec, named `chat`.
 pub(crate) fn chat_model() -> (TempDir, ModelSpec) {
     model_with("chat", TEMPLATE, &[])
 }
 
-/// Messages as Qwen's models have them, and an answer that the template begins: within reasoning, after it, or at its
-/// start.
+/// Messages as in Qwen's models, and an answer that the template starts: within reasoning, after it, or at its start.
 const QWEN: &str = "{% if tools %}<tools>{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}</tools>{% endif %}\
     {% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>\
     {% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n\
@@ -34,7 +33,7 @@ const HARMONY: &str = "<|start|>system<|message|>Reasoning: {{ reasoning_effort 
     {% if tools %}<|start|>developer<|message|>{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}<|end|>{% endif %}\
     {% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endfor %}<|start|>assistant";
 
-/// A model that writes the channels of Harmony.
+/// A model that uses Harmony's channels.
 pub(crate) fn harmony_model() -> (TempDir, ModelSpec) {
     let names = [
         "start",
@@ -49,7 +48,7 @@ pub(crate) fn harmony_model() -> (TempDir, ModelSpec) {
     model_with("harmony", HARMONY, &tokens.each_ref().map(String::as_str))
 }
 
-/// The embedded model's weights with a chat template, and with special tokens in the place of rare ones.
+/// Returns the embedded model's weights with a chat template, and with special tokens in place of rare ones.
 fn model_with(name: &str, template: &str, special: &[&str]) -> (TempDir, ModelSpec) {
     let folder = TempDir::new().unwrap();
     write(folder.path(), template, special);
@@ -80,7 +79,7 @@ fn write(folder: &Path, template: &str, special: &[&str]) {
     }
 }
 
-/// Gives the id of the last token that no other is made of to a special token.
+/// Assigns the id of the last token that no other is composed of to a special token.
 fn replace_token(tokenizer: &mut Value, special: &str) {
     let merges = tokenizer["model"]["merges"].as_array_mut().unwrap();
     let last = merges.pop().unwrap();

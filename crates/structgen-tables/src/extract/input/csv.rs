@@ -1,4 +1,4 @@
-//! CSV: all columns are text, exactly as it is written; an empty field is NULL.
+//! CSV: all columns are text, exactly as written; an empty field is NULL.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -27,7 +27,7 @@ pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, V
     }
     let mut columns = Vec::new();
     for (at, name) in record.iter().enumerate() {
-        // Some programs begin with a byte order mark.
+        // Some programs write a byte order mark.
         let name = if at == 0 {
             name.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(name)
         } else {
@@ -155,7 +155,7 @@ fn chunk(
     })
 }
 
-/// Every line counts, whatever its number of fields: what is wrong with a row is in the row.
+/// Every line counts, whatever its number of fields: an invalid row is an error of that row.
 fn reader<R: Read>(from: R) -> Reader<R> {
     ReaderBuilder::new()
         .has_headers(false)

@@ -1,4 +1,4 @@
-//! JSON Lines: an object on each line. A column has the type that all its values have, else it is JSON text.
+//! JSON Lines: one object per line. The type of a column is that of all its values, or else JSON text.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -35,7 +35,7 @@ pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, V
             continue;
         }
         cutter.row(start, end);
-        // What is no object is an error of its row.
+        // A line that is not an object is an error of its row.
         let Ok(object) = serde_json::from_slice::<Object<'_>>(&line) else {
             continue;
         };
@@ -57,7 +57,7 @@ pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, V
     Ok((input, cutter.finish()))
 }
 
-/// The kind of a value; none of null, which is of all kinds.
+/// Returns the kind of a value, or `None` for null, which is of all kinds.
 fn kind_of(json: &str) -> Option<ColumnKind> {
     match json.as_bytes().first()? {
         b'n' => None,
@@ -65,7 +65,7 @@ fn kind_of(json: &str) -> Option<ColumnKind> {
         b'"' => Some(ColumnKind::Text),
         b'{' | b'[' => Some(ColumnKind::Json),
         _ if json.parse::<i64>().is_ok() => Some(ColumnKind::Integer),
-        // A number whose digits 64 bits do not keep stays as it is written.
+        // A number that 64 bits cannot represent exactly is kept as text.
         _ => match json.parse::<f64>() {
             Ok(number) if number.is_finite() && json.len() <= 15 => Some(ColumnKind::Number),
             _ => Some(ColumnKind::Json),
@@ -158,7 +158,7 @@ fn chunk(
             let value = object
                 .get(name)
                 .map(|value| kind.row_type().read(value.get()));
-            // The kinds are those of all values.
+            // The kinds were determined from all values.
             cells.push(value.and_then(Result::ok).unwrap_or(Cell::Null));
         }
     }

@@ -1,4 +1,4 @@
-//! Tables that are read: files of rows, a text in each, and columns that are kept.
+//! Input tables: files of rows, with a text column and columns to keep.
 
 mod csv;
 mod jsonl;
@@ -15,22 +15,23 @@ use super::files::FileFormat;
 
 /// A partition ends after this many bytes of text, so that its rows fit into memory.
 const PARTITION_BYTES: u64 = 16 << 20;
-/// The most rows that are read at a time.
+/// Maximum number of rows to read at a time.
 const CHUNK_ROWS: usize = 256;
 
-/// A file of rows, and what it held when the run was planned.
+/// An input file, and its contents when the run was planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Input {
     pub(crate) path: PathBuf,
     format: FileFormat,
     bytes: u64,
-    /// Of all bytes; of Parquet, of the metadata at its end, which has statistics and places of all data.
+    /// A hash of all bytes or, for Parquet, of the metadata at its end, which contains statistics and the positions of
+    /// all data.
     hash: u64,
-    /// The columns, for formats whose files do not say.
+    /// The columns, for formats whose files do not declare them.
     columns: Vec<(String, ColumnKind)>,
 }
 
-/// What the values of a column of JSON Lines are, over all lines.
+/// The kind of all values of a JSON Lines column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ColumnKind {
@@ -41,15 +42,15 @@ pub(crate) enum ColumnKind {
     Json,
 }
 
-/// Where some rows are in a file.
+/// The position of some rows in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Piece {
     pub(crate) rows: u64,
-    /// The first row of Parquet, else the first byte.
+    /// The first row for Parquet, otherwise the first byte.
     pub(crate) start: u64,
 }
 
-/// Which column is the text, and which are kept; all where nothing is said.
+/// The text column, and the columns to keep; by default all.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) text: String,
@@ -60,14 +61,14 @@ pub(crate) struct Selection {
 pub(crate) struct Chunk {
     pub(crate) texts: ArrayRef,
     pub(crate) kept: RecordBatch,
-    /// Rows that could not be read, and why. Their texts are NULL.
+    /// Rows that could not be read, with the reasons. Their texts are NULL.
     pub(crate) bad: Vec<(usize, String)>,
 }
 
 pub(crate) type Chunks = Box<dyn Iterator<Item = anyhow::Result<Chunk>>>;
 
 impl Input {
-    /// Reads what a plan has to know of a file: how many rows there are, and where.
+    /// Scans a file for a plan: how many rows there are, and where.
     pub(crate) fn scan(
         path: &Path,
         selection: &Selection,
@@ -106,7 +107,7 @@ impl Input {
         })
     }
 
-    /// The columns that are kept, as they are in the file.
+    /// Returns the columns to keep, as declared in the file.
     pub(crate) fn kept_schema(&self, selection: &Selection) -> anyhow::Result<SchemaRef> {
         match self.format {
             FileFormat::Parquet => parquet::kept_schema(&self.path, selection),
@@ -115,7 +116,7 @@ impl Input {
         }
     }
 
-    /// The rows of a piece.
+    /// Reads the rows of a piece.
     pub(crate) fn read(&self, piece: &Piece, selection: &Selection) -> anyhow::Result<Chunks> {
         let chunks = match self.format {
             FileFormat::Parquet => parquet::read(&self.path, piece, selection),
@@ -133,7 +134,7 @@ impl Selection {
     }
 }
 
-/// Cuts rows into pieces as they are met.
+/// Cuts rows into pieces while scanning.
 struct Cutter {
     partition_rows: u64,
     pieces: Vec<Piece>,
@@ -149,7 +150,7 @@ impl Cutter {
         }
     }
 
-    /// A row from this byte to that one.
+    /// Adds a row between two byte offsets.
     fn row(&mut self, start: u64, end: u64) {
         let piece = self.open.get_or_insert(Piece { rows: 0, start });
         piece.rows += 1;

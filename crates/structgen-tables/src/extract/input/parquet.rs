@@ -1,4 +1,4 @@
-//! Parquet: rows by their numbers.
+//! Parquet: rows by number.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -92,9 +92,9 @@ fn builder(path: &Path) -> anyhow::Result<ParquetRecordBatchReaderBuilder<File>>
     Ok(ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?)
 }
 
-/// The length of a file, and a hash of the metadata at its end.
+/// Returns the length of a file, and a hash of the metadata at its end.
 fn footer(path: &Path) -> anyhow::Result<(u64, u64)> {
-    /// The length of the metadata, and the magic number.
+    /// The length field of the metadata, and the magic number.
     const END: u64 = 8;
     let mut file = File::open(path)?;
     let bytes = file.metadata()?.len();

@@ -82,7 +82,7 @@ fn the_amateur_is_taken_away_from_the_expert() {
 fn what_is_plausible_is_judged_among_the_candidates_by_the_expert() {
     let kept = |ids: &[u32], alpha| {
         let mut some = candidates(ids);
-        // Whatever the scores are by now.
+        // Whatever the scores are now.
         some.logits_mut()
             .iter_mut()
             .for_each(|logit| *logit = -*logit);
@@ -94,7 +94,7 @@ fn what_is_plausible_is_judged_among_the_candidates_by_the_expert() {
     assert_eq!(kept(&[0, 1, 2, 3, 4, 5], 0.6), [0, 1, 5]);
     assert_eq!(kept(&[0, 1, 2, 3, 4, 5], 1.0), [0]);
     assert_eq!(kept(&[0, 1, 2, 3, 4, 5], 0.0), [0, 1, 2, 3, 4, 5]);
-    // Without the best, the next is the measure.
+    // Without the best candidate, the next one is the reference.
     assert_eq!(kept(&[2, 3, 4], 0.6), [3]);
     assert_eq!(kept(&[4], 1.0), [4]);
 }
