@@ -20,17 +20,9 @@ TRAIN_DOMAINS = [d for d in DOMAINS if not d.heldout]
 HELDOUT_DOMAINS = [d for d in DOMAINS if d.heldout]
 
 
-SAID = "x-said"  # in a schema: how the text words the value; for what learns where that is, and nothing that a prompt shows
-
-
 class Sample:
     def __init__(self, schema, text, value, kind):
         self.schema, self.text, self.value, self.kind = schema, text, value, kind
-
-    @property
-    def plain_schema(self):
-        """The schema as users write it."""
-        return without_said(self.schema)
 
     @property
     def prompt(self):
@@ -39,12 +31,6 @@ class Sample:
     @property
     def target(self):
         return write(self.value)
-
-
-def without_said(schema):
-    if isinstance(schema, dict):
-        return {k: without_said(v) for k, v in schema.items() if k != SAID}
-    return [without_said(v) for v in schema] if isinstance(schema, list) else schema
 
 
 def write(value):

@@ -140,7 +140,7 @@ def main():
     split = sys.argv[2] if len(sys.argv) > 2 else "train"
     for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 5):
         x = sample(seed, split=split)
-        print(f"[{x.kind}] {x.prompt}{x.target}\n    {compact(x.plain_schema)}\n")
+        print(f"[{x.kind}] {x.prompt}{x.target}\n    {compact(x.schema)}\n")
 
 
 if __name__ == "__main__":

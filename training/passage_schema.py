@@ -2,7 +2,7 @@
 
 import re
 
-from data import SAID, STYLES, restyle, restyle_literal
+from data import STYLES, restyle, restyle_literal
 from passage_format import Leaf, Missing, Nested, Rows, leaves
 from slot_types import TYPES, Copied, SlotError
 
@@ -68,8 +68,7 @@ class Asker:
         if source.view == "given":
             return {"type": "boolean"}, True, self.key(field)
         if v.kind == "tag":
-            schema, answer = self.tagged(self.w.passage.slots[source.slot], source.view, v.text)
-            return schema | {SAID: v.said}, answer, self.key(field)
+            return *self.tagged(self.w.passage.slots[source.slot], source.view, v.text), self.key(field)
         view = source.view or self.c.pick(v.usual)
         if view not in v.views:
             raise SlotError(f"{{{source.slot}}} cannot be asked for as `.{view}`; there is " + ", ".join(v.views))

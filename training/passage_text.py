@@ -121,9 +121,7 @@ class Writer:
             v.hidden = False
         if definition.tagged:
             said = [b for t, b in definition.options if t == v.text]
-            pieces = self.expand(self.c.pick(said))
-            v.said.append("".join(piece for piece, _ in pieces).strip())
-            return pieces
+            return self.expand(self.c.pick(said))
         if slot.view:
             if slot.view not in v.shown:
                 raise SlotError(f"{{{slot.name}.{slot.view}}}: a value of this type has no such mention")

@@ -67,7 +67,7 @@ def exported(seed, split):
     """The sample of a seed with its right answer: a line of a set for evaluation. Numbers keep the digits of the text."""
     x = sample(seed, split)
     p = next(p for p in corpus()[split] if p.id == x.kind)
-    head = {"id": f"{p.id}#{seed}", "kind": p.kind, "language": p.lang, "domain": p.domain, "text": x.text, "schema": x.plain_schema}
+    head = {"id": f"{p.id}#{seed}", "kind": p.kind, "language": p.lang, "domain": p.domain, "text": x.text, "schema": x.schema}
     return f'{compact(head)[:-1]},"expected":{x.target}}}'
 
 
@@ -83,7 +83,7 @@ def main():
         for seed in range(int(args[0]) if args else 5):
             c = Ctx(f"passages-{split}-{seed}")
             x = make(c, pool[seed % len(pool)]) if pool else sample(seed, split)
-            print(f"[{x.kind}]\n{x.text}\n{compact(x.plain_schema)}\n{x.target}\n")
+            print(f"[{x.kind}]\n{x.text}\n{compact(x.schema)}\n{x.target}\n")
     elif command == "samples" and len(args) == 2 and args[1] in SPLITS:
         for seed in range(int(args[0])):
             print(exported(seed, args[1]))

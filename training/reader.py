@@ -38,8 +38,6 @@ LONGEST = 900  # tokens of a question
 DRAWN = 500  # samples at once
 HELD = 300  # questions of each validation split
 LONGEST_SPAN = 40  # tokens of a value
-OPTIONS = 3.0  # how much a field with options weighs: there are few, and they are the hardest
-SPARED = 0.5  # of the questions without such a field
 OFF = -1e9
 
 
@@ -85,7 +83,7 @@ class Reader(nn.Module):
         return (self.qs(field) @ self.ks(h).mT).float() * scale, (self.qe(field) @ self.ke(h).mT).float() * scale
 
 
-def missed(logits, can, right, many, weight):
+def missed(logits, can, right, many):
     """The mean over the fields that have an answer."""
     known = right.any(-1)
     if not known.any():
@@ -93,8 +91,7 @@ def missed(logits, can, right, many, weight):
     within = lambda mask: torch.logsumexp(logits.masked_fill(~mask, OFF), -1)
     each = torch.where(right, logits, 0).sum(-1) / right.sum(-1).clamp(min=1)
     found = torch.where(many, each, within(right | ~known[..., None]))
-    lost, weight = (within(can | ~known[..., None]) - found)[known], weight[known]
-    return (lost * weight).sum() / weight.sum()
+    return (within(can | ~known[..., None]) - found)[known].mean()
 
 
 def produce(queue, path, tokens, seed, rank, workers):
@@ -107,7 +104,6 @@ def produce(queue, path, tokens, seed, rank, workers):
         questions = [Question(tok, mixture.sample(mine + k, MIX)) for k in range(DRAWN)]
         questions = [q for q in questions if len(q.ids) <= LONGEST and any(f.starts for f in q.fields)]
         order = random.Random(seed)
-        questions = [q for q in questions if any(f.options for f in q.fields) or order.random() < SPARED]
         seed += workers * DRAWN
         questions.sort(key=lambda q: len(q.ids))
         group, groups = [], []
@@ -180,7 +176,7 @@ def evaluate(model, questions):
 
 
 def held(tok, split):
-    """Questions of a split that are not learnt from; those of training's passages have values of their own."""
+    """Questions that are not learnt from; those of training's own passages have other values."""
     samples = (mixture.sample(10**12 + k, (0, 0, 0, 1), split) for k in range(HELD))
     return [q for q in (Question(tok, x) for x in samples) if q.fields and len(q.ids) <= LONGEST]
 
@@ -191,7 +187,7 @@ def held(tok, split):
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--tokenizer", required=True)
-    args.add_argument("--begin", help="what it begins with: a decoder's checkpoint, or an exported graph of a decoder or a reader")
+    args.add_argument("--begin", help="what it begins with: a decoder's checkpoint, or the exported graph of a decoder or a reader")
     args.add_argument("--out", required=True, type=pathlib.Path, help="checkpoint; a run that was stopped goes on from it")
     args.add_argument("--size", choices=SIZES, default="main")
     args.add_argument("--until", type=float, default=60, help="million tokens in all")
@@ -269,13 +265,11 @@ def work(rank, args):
     scale = 0.0
     while seen < args.until * 1e6:
         arrays, seed = queue.get()
-        ids, at, can_start, starts, can_end, ends, many, chosen = (torch.from_numpy(a) for a in arrays)
+        ids, at, can_start, starts, can_end, ends, many = (torch.from_numpy(a) for a in arrays)
         scale = min(1.0, (step + 1) / WARMUP, max(0.01, (args.until * 1e6 - seen) / (args.decay * 1e6)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             begins, finishes = run(ids, at)
-        weight = 1 + (OPTIONS - 1) * chosen
-        first = missed(begins, can_start, starts, many, weight)
-        last = missed(finishes, can_end.expand_as(ends), ends, many & ~chosen, weight)
+        first, last = missed(begins, can_start, starts, many), missed(finishes, can_end.expand_as(ends), ends, many)
         (first + 0.5 * last).backward()
         tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)

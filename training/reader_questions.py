@@ -2,8 +2,7 @@
 
 A question is, for each leaf of the schema, `<schema>` and its name, then `<json>` and the value for each of its options, then
 `<eos>` where there may be no value; and after all of them `<text>` and the text. The answer for a field is a position: of an
-option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends. Of an option, any end
-of a word of the sentence that says it.
+option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends.
 
     name := keys joined by " / ", then ":" and the type in the notation of `notation.py` where there are no options,
             then the description in brackets
@@ -16,7 +15,6 @@ import re
 
 import numpy as np
 
-from data import SAID
 from notation import compact, described, members
 from tokenizer import EOS, JSON, PAD, SCHEMA, TEXT
 
@@ -203,11 +201,6 @@ class Question:
         self.ids += tok.encode(text).ids
         return at
 
-    def saying(self, wordings):
-        """The ends of words within the parts of the text that say something in these words."""
-        found = [m.span() for said in wordings if said for m in re.finditer(re.escape(said), self.sample.text)]
-        return {k for k in self.ends if any(a < self.offsets[k - self.first][1] <= b for a, b in found)}
-
     def answer(self, starts, ends):
         """Marks what is right. An enum in an array has no place of its own, and is left out."""
         for field in self.fields:
@@ -219,7 +212,6 @@ class Question:
                 elif leaf.options is not None:
                     if value in leaf.options and not leaf.many:
                         field.starts.add(field.options[leaf.options.index(value)])
-                        field.ends |= self.saying(leaf.schema.get(SAID, ()))
                 else:
                     for a, b in spans(leaf, value, self.sample.text):
                         if a in starts and b in ends:
@@ -228,23 +220,23 @@ class Question:
 
 
 def batch(questions):
-    """Arrays of some questions: ids, and for each field its place, where it can begin and does, can end and does, whether it is many, and whether it has options."""
+    """Arrays of some questions: ids, and for each field its place, where it can begin and does, can end and does, and whether it is many."""
     width = -(-max(len(q.ids) for q in questions) // 8) * 8
     rows, fields = len(questions), max(len(q.fields) for q in questions)
     ids, at = np.full((rows, width), PAD, np.int64), np.zeros((rows, fields), np.int64)
     can_start, starts, ends = (np.zeros((rows, fields, width), bool) for _ in range(3))
-    can_end, (many, chosen) = np.zeros((rows, 1, width), bool), np.zeros((2, rows, fields), bool)
+    can_end, many = np.zeros((rows, 1, width), bool), np.zeros((rows, fields), bool)
     for r, q in enumerate(questions):
         ids[r, : len(q.ids)] = q.ids
         can_end[r, 0, q.ends] = True
         for f, field in enumerate(q.fields):
-            at[r, f], many[r, f], chosen[r, f] = field.at, field.leaf.many, bool(field.options)
+            at[r, f], many[r, f] = field.at, field.leaf.many
             can_start[r, f, field.options or q.starts] = True
             if field.none is not None:
                 can_start[r, f, field.none] = True
             starts[r, f, list(field.starts)] = True
             ends[r, f, list(field.ends)] = True
-    return ids, at, can_start, starts & can_start, can_end, ends & can_end, many, chosen
+    return ids, at, can_start, starts & can_start, can_end, ends & can_end, many
 
 
 # Schemas whose fields the Rust side names alike.

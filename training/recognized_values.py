@@ -46,7 +46,7 @@ def samples(source, count):
     for seed in range(count):
         x = passages.sample(seed) if source == "passages" else data.sample(seed)
         language = x.kind.split("/")[0] if source == "passages" else "en"
-        yield x.text, language, x.plain_schema, json.loads(x.target, parse_float=str)
+        yield x.text, language, x.schema, json.loads(x.target, parse_float=str)
 
 
 def main():

@@ -21,13 +21,11 @@ class Value:
     """What one slot shows, with the ways to ask for it.
 
     `views` maps a view's name to `(schema, answer)`; `usual` lists the views a schema may pick when it
-    names none. `shown` has other ways to mention the value in the text. `order` is what `+slot` adds to. `said` is
-    how the text words a tag, each time that it does.
+    names none. `shown` has other ways to mention the value in the text. `order` is what `+slot` adds to.
     """
 
     def __init__(self, kind, text, views, usual, shown=None, order=None):
         self.kind, self.text, self.views, self.usual, self.shown, self.order = kind, text, views, usual, shown or {}, order
-        self.said = []
 
 
 def string(kind, text, shown=None, schema=None, order=None, **views):
