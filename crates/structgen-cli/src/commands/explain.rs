@@ -18,8 +18,8 @@ use crate::vocabulary_args::VocabularyArgs;
 /// Options of `structgen explain`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Reports the first place at which the text stops fitting, the JSON Pointers of the value and of the keyword of the schema (or the rules of the \
-    grammar), what was expected there in words and as tokens, and a text near to this one that fits. Schemas are taken exactly, as by check.\n\n\
+    after_help = "Reports the first place at which the text stops matching, the JSON Pointers of the value and of the keyword of the schema (or the rules of the \
+    grammar), what was expected there in words and as tokens, and the nearest text that matches. Schemas are taken exactly, as by check.\n\n\
     With --token, the text is the beginning of an output, and the token comes after it.\n\n\
     Exit codes: 0 the text matches, 1 it does not, 2 bad input."
 )]
