@@ -18,13 +18,14 @@ use structgen_vocab::TokenId;
 use super::encoded::Encoded;
 use super::encoder::Encoder;
 use super::graph::Graph;
-use super::long_rope::RowTexts;
 use super::outputs::Outputs;
 use super::probe::Abilities;
+use super::texts::RowTexts;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
-use crate::config::{LongRope, ModelConfig, Names};
+use crate::config::{LongRope, ModelConfig};
 use crate::memory;
+use crate::names::Names;
 use crate::operators::Operators;
 use crate::runtime::prepare_cuda;
 use crate::signature::Signature;
@@ -151,7 +152,9 @@ impl ModelSource {
         };
         let sessions = (session, beginning);
         let mut model = OrtModel::new(sessions, &self.names, &self.config, self.device, bytes)?;
-        if self.shares_buffers && model.graph.cache_memory.is_none() {
+        // Rows in slots would need their states in slots as well; such graphs run as they do on a device.
+        let has_states = !model.graph.signature.states.is_empty();
+        if self.shares_buffers && model.graph.cache_memory.is_none() && !has_states {
             model.share_buffers()?;
         }
         if let Some(file) = &self.encoder {
@@ -229,7 +232,7 @@ impl OrtModel {
             Some(LongRope::ByLength { border })
                 if border < self.info.context_length && operators.has("If") =>
             {
-                self.texts = Some(RowTexts::new(border));
+                self.texts = Some(RowTexts::new(Some(border)));
             }
             Some(LongRope::ShortAlone { border }) if border < self.info.context_length => {
                 let context_length = std::mem::replace(&mut self.info.context_length, border);
@@ -240,8 +243,13 @@ impl OrtModel {
             }
             _ => {}
         }
+        let has_states = !self.graph.signature.states.is_empty();
+        if has_states && self.texts.is_none() {
+            self.texts = Some(RowTexts::new(None));
+        }
         self.abilities.tokens_alone = single_tokens;
-        self.abilities.rows_alone = single_tokens || self.texts.is_some();
+        let has_border = self.texts.as_ref().is_some_and(RowTexts::has_border);
+        self.abilities.rows_alone = single_tokens || has_border;
         // The decoder of an encoder-decoder takes no mask of its own text.
         self.abilities.padding &= self.encoded.is_none();
         self.probe(dynamic.is_some());
@@ -254,10 +262,12 @@ impl OrtModel {
         };
         let quantization = dynamic.filter(|_| !single_tokens);
         let is_padding_read = !abilities.padding && !abilities.rows_alone && !self.shares_buffers();
+        let are_rows_mixed = abilities.rows_alone && !single_tokens && !has_border;
         let notes = [
             (!abilities.several_after_past).then_some(LoadNote::OneTokenAtATime),
             (!abilities.all_positions).then_some(LoadNote::LastPositionAlone),
             is_padding_read.then_some(LoadNote::RowsApart),
+            are_rows_mixed.then_some(LoadNote::RowsAlone),
             quantization.map(|operator| LoadNote::DynamicQuantization { operator }),
             sliding_window(config, operators, self.info.context_length),
         ];
@@ -289,8 +299,13 @@ impl OrtModel {
         let (inputs, outputs) = (session.inputs(), session.outputs());
         let begun = { beginning.as_ref() }.map(|session| (session.inputs(), session.outputs()));
         let signature = Signature::read(inputs, &optional, outputs, begun, names, config)?;
-        // Attention by distance, as T5's, has no end; its family is trained on texts of this length.
-        let unbounded = (!signature.cross.is_empty()).then_some(512);
+        // Attention by distance, as T5's, has no end, and neither have recurrences; their families were trained on texts of
+        // these lengths.
+        let unbounded = match (signature.cross.is_empty(), signature.cache.is_empty()) {
+            (false, _) => Some(512),
+            (true, true) => Some(2048),
+            (true, false) => None,
+        };
         let context_length = { config.context_length.or(unbounded) }.ok_or(LoadError::Untold {
             what: "the context length",
             field: "max_position_embeddings",
@@ -305,7 +320,8 @@ impl OrtModel {
             .with_hidden_width(signature.hidden.map(|(_, width)| width));
         let session_error = |error: ort::Error| refused("the session", &error);
         let memory = cache_memory(device).map_err(session_error)?;
-        let rows = GrowingRows::new(signature.cache.clone(), info.run_cost_bytes());
+        let (cache, states) = (signature.cache.clone(), signature.states.clone());
+        let rows = GrowingRows::new(cache, states, info.run_cost_bytes());
         let model = Self {
             info,
             rows: Rows::Growing(rows),

@@ -19,6 +19,7 @@ use super::outputs::{OutputPlace, Outputs};
 use super::{OrtModel, Rows};
 use crate::LoadError;
 use crate::cache::slots::SlotRows;
+use crate::signature::Form;
 
 /// Fills up the batch where a run does not name a slot's row.
 const FILLER: [TokenId; 1] = [TokenId(0)];
@@ -26,10 +27,15 @@ const FILLER: [TokenId; 1] = [TokenId(0)];
 impl OrtModel {
     /// Keeps rows in buffers from now on, if a run of one token shows that the graph can write to them.
     pub(super) fn share_buffers(&mut self) -> Result<(), LoadError> {
-        if self.graph.signature.cache.iter().any(|tensor| tensor.joint) {
-            return Err(LoadError::NotShared {
-                reason: "its keys and values are one tensor".into(),
-            });
+        let mut forms = self.graph.signature.cache.iter().map(|tensor| tensor.form);
+        let reason = match forms.find(|&form| form != Form::Heads) {
+            None => None,
+            Some(Form::Joint | Form::OneHead) => Some("its keys and values are one tensor"),
+            Some(_) => Some("its keys and values are not [batch, heads, past, dim]"),
+        };
+        if let Some(reason) = reason {
+            let reason = reason.into();
+            return Err(LoadError::NotShared { reason });
         }
         let layout = self.graph.signature.cache.clone();
         self.rows = Rows::Slots(SlotRows::new(layout, self.info.context_length));

@@ -84,9 +84,9 @@ impl OrtModel {
         let (graph, outputs) = (&mut self.graph, &mut self.outputs);
         match &mut self.rows {
             Rows::Growing(rows) => {
-                let padding = self.abilities.padding;
+                let abilities = self.abilities;
                 let encoded = self.encoded.as_mut();
-                let places = growing::run(graph, rows, encoded, padding, runs, hidden, outputs)?;
+                let places = growing::run(graph, rows, encoded, abilities, runs, hidden, outputs)?;
                 rows.release_left_blocks();
                 Ok(places)
             }

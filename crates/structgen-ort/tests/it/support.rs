@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 12] = [
+pub(crate) const LAYOUTS: [&str; 17] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
@@ -29,6 +29,11 @@ pub(crate) const LAYOUTS: [&str; 12] = [
     "genai_gpt2",
     "shared_buffer",
     "shared_float16",
+    "short_conv",
+    "genai_short_conv",
+    "gated_delta",
+    "state_space",
+    "state_space_attention",
 ];
 
 /// The runtime library, which is fetched where it is missing.
