@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 17] = [
+pub(crate) const LAYOUTS: [&str; 21] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
@@ -29,6 +29,10 @@ pub(crate) const LAYOUTS: [&str; 17] = [
     "genai_gpt2",
     "shared_buffer",
     "shared_float16",
+    "fused_heads",
+    "turned_keys",
+    "key_value",
+    "key_value_one_head",
     "short_conv",
     "genai_short_conv",
     "gated_delta",
