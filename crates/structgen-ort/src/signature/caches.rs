@@ -93,3 +93,78 @@ fn state_names(inputs: &[Outlet], names: &[StateNames]) -> Vec<(String, String)>
     };
     inputs.iter().filter_map(of_name).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use ort::value::{Shape, SymbolicDimensions, TensorElementType, ValueType};
+
+    use super::*;
+
+    fn found(names: &[&str]) -> Result<Vec<String>, String> {
+        // The runtime is asked to describe each input.
+        crate::ensure_runtime(|_| {}).unwrap();
+        let outlet = |name: &&str| {
+            let ty = ValueType::Tensor {
+                ty: TensorElementType::Float32,
+                shape: Shape::new([1, 2]),
+                dimension_symbols: SymbolicDimensions::empty(2),
+            };
+            Outlet::new(*name, ty)
+        };
+        let inputs: Vec<Outlet> = names.iter().map(outlet).collect();
+        let caches = Caches::of(&inputs, &Names::default()).map_err(|error| error.to_string())?;
+        let pairs = caches.own.iter().chain(&caches.states);
+        Ok(pairs
+            .map(|(past, present)| format!("{past} <- {present}"))
+            .collect())
+    }
+
+    #[test]
+    fn caches_and_states_of_any_layers_are_found() {
+        let hybrids: [&[&str]; 5] = [
+            &[
+                "past_key_values.10.value",
+                "past_key_values.10.key",
+                "past_key_values.2.key",
+                "past_key_values.2.value",
+                "past_conv.0",
+                "past_conv.11",
+            ],
+            &["past.0.conv", "past.0.recurrent"],
+            &["past_states.7.conv_state", "past_states.7.ssm_state"],
+            &["past_conv.3.query", "past_recurrent.3"],
+            &["past_key_values.1.key_value"],
+        ];
+        let found: Vec<String> = { hybrids.iter() }
+            .map(|names| found(names).unwrap().join("\n"))
+            .collect();
+        expect_test::expect![[r#"
+            past_key_values.2.key <- present.2.key
+            past_key_values.2.value <- present.2.value
+            past_key_values.10.key <- present.10.key
+            past_key_values.10.value <- present.10.value
+            past_conv.0 <- present_conv.0
+            past_conv.11 <- present_conv.11
+
+            past.0.conv <- present.0.conv
+            past.0.recurrent <- present.0.recurrent
+
+            past_states.7.conv_state <- present.7.conv_state
+            past_states.7.ssm_state <- present.7.ssm_state
+
+            past_conv.3.query <- present_conv.3.query
+            past_recurrent.3 <- present_recurrent.3
+
+            past_key_values.1.key_value <- present.1.key_value"#]].assert_eq(&found.join("\n\n"));
+    }
+
+    #[test]
+    fn states_of_other_names_are_refused_by_name() {
+        let errors = ["past_states.0.wkv_state", "past_conv.x", "state"];
+        let errors = errors.map(|name| found(&[name]).unwrap_err());
+        expect_test::expect![[r#"
+            the model has an input that structgen cannot fill: past_states.0.wkv_state (Tensor<f32>(1, 2))
+            the model has an input that structgen cannot fill: past_conv.x (Tensor<f32>(1, 2))
+            the model has no inputs for a key-value cache (such as "past_key_values.0.key"), and without one every token would cost a run over the whole text; export it with its cache (optimum: task text-generation-with-past). It has state"#]].assert_eq(&errors.join("\n"));
+    }
+}

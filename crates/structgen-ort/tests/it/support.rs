@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 21] = [
+pub(crate) const LAYOUTS: [&str; 22] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
@@ -38,6 +38,7 @@ pub(crate) const LAYOUTS: [&str; 21] = [
     "gated_delta",
     "state_space",
     "state_space_attention",
+    "state_space_attention_float16",
 ];
 
 /// The runtime library, which is fetched where it is missing.
