@@ -3,8 +3,7 @@
 //! A row is a light handle on tensors that it may share with other rows. A fork is another handle, a cut is a number,
 //! and nothing is copied before a run needs it: a run whose rows are those of one block, whole and uncut, is fed the
 //! block as it is. Any other choice of rows is gathered into new tensors first, padded on the left to the longest.
-//! [`grouping`](super::grouping) decides which rows share a run. Padding is of keys and values alone: [`states`](super::states)
-//! of fixed size are each row's own, whatever the lengths are.
+//! [`grouping`](super::grouping) decides which rows share a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +12,13 @@ use ort::value::DynValue;
 use structgen_decode::{ModelError, model::RowId};
 
 use super::grouping::{Group, join};
-use super::states::{Snapshots, States};
 use super::tensors::{Place, by_float, fetched, gathered};
-use crate::signature::{CacheTensor, StateTensor};
+use crate::signature::CacheTensor;
 
 /// The rows of a model whose cache grows.
 #[derive(Debug)]
 pub(crate) struct GrowingRows {
     layout: Vec<CacheTensor>,
-    /// The states of fixed size that a row has besides keys and values; often none.
-    states: Vec<StateTensor>,
     /// What a run costs besides its rows, in positions of a row that could be moved in that time.
     run_cost: usize,
     rows: BTreeMap<RowId, Row>,
@@ -33,8 +29,6 @@ struct Row {
     /// The tensors with the row's keys and values, and its place in them; `None` where the row is empty.
     held: Option<(Arc<Block>, usize)>,
     len: usize,
-    /// Its states, where it has any: the last are those at its length.
-    snapshots: Snapshots,
 }
 
 /// The tensors that one run returned, or that rows were gathered in.
@@ -86,15 +80,10 @@ impl Block {
 
 impl GrowingRows {
     /// No rows yet, for a graph of which a run costs as much as moving `run_cost_bytes` of cache.
-    pub(crate) fn new(
-        layout: Vec<CacheTensor>,
-        states: Vec<StateTensor>,
-        run_cost_bytes: usize,
-    ) -> Self {
+    pub(crate) fn new(layout: Vec<CacheTensor>, run_cost_bytes: usize) -> Self {
         let position: usize = layout.iter().map(CacheTensor::bytes).sum();
         Self {
             layout,
-            states,
             run_cost: run_cost_bytes / position.max(1),
             rows: BTreeMap::new(),
         }
@@ -104,7 +93,7 @@ impl GrowingRows {
         self.rows.insert(row, Row::default());
     }
 
-    /// Opens `fork` with the first `len` tokens of a row, or with fewer, as a [cut](GrowingRows::cut) does.
+    /// Opens `fork` with the first `len` tokens of a row.
     pub(crate) fn fork(&mut self, row: RowId, len: usize, fork: RowId) {
         if let Some(row) = self.rows.get(&row).cloned() {
             self.rows.insert(fork, row);
@@ -112,13 +101,8 @@ impl GrowingRows {
         }
     }
 
-    /// Forgets all but the first `len` tokens of a row; of a row that has states, all after the last snapshot there.
     pub(crate) fn cut(&mut self, row: RowId, len: usize) {
         if let Some(row) = self.rows.get_mut(&row) {
-            let len = match self.states[..] {
-                [] => len,
-                _ => row.snapshots.cut(len),
-            };
             row.len = len;
             if len == 0 {
                 row.held = None;
@@ -136,14 +120,11 @@ impl GrowingRows {
 
     /// The row's share of its tensors' memory.
     pub(crate) fn bytes(&self, row: RowId) -> usize {
-        let Some(row) = self.rows.get(&row) else {
-            return 0;
-        };
-        let held = row.held.as_ref().map_or(0, |(block, _)| {
+        let held = self.rows.get(&row).and_then(|row| row.held.as_ref());
+        held.map_or(0, |(block, _)| {
             let position: usize = self.layout.iter().map(CacheTensor::bytes).sum();
             block.rows() * block.len * position / Arc::strong_count(block)
-        });
-        held + row.snapshots.bytes(&self.states)
+        })
     }
 
     /// The rows in groups that are best run together, each in the order that copies the least; as indices.
@@ -204,24 +185,6 @@ impl GrowingRows {
         Ok(block)
     }
 
-    /// The states of these rows, in this order and no others: the tensors that they have, or new ones.
-    pub(crate) fn assemble_states(&self, rows: &[RowId]) -> Result<Arc<States>, ModelError> {
-        let own: Vec<Option<(&Arc<States>, usize)>> = { rows.iter() }
-            .map(|row| self.rows.get(row)?.snapshots.last())
-            .collect();
-        if let Some(Some((first, _))) = own.first()
-            && first.rows() == rows.len()
-        {
-            let is_here = |(at, own): (usize, &Option<(&Arc<States>, usize)>)| {
-                own.is_some_and(|(states, place)| Arc::ptr_eq(states, first) && place == at)
-            };
-            if own.iter().enumerate().all(is_here) {
-                return Ok(Arc::clone(first));
-            }
-        }
-        Ok(Arc::new(States::gathered(&self.states, &own)?))
-    }
-
     /// The block that consists of these rows, in this order, and the position where all of them end.
     fn common_block(&self, rows: &[RowId]) -> Option<(Arc<Block>, usize)> {
         let (block, _) = self.rows.get(rows.first()?)?.held.as_ref()?;
@@ -261,15 +224,11 @@ impl GrowingRows {
     }
 
     /// Gives rows the tensors that a run of `n` tokens in each returned.
-    pub(crate) fn commit(&mut self, rows: &[RowId], block: Block, states: States, n: usize) {
+    pub(crate) fn commit(&mut self, rows: &[RowId], block: Block, n: usize) {
         self.hold(rows, &Arc::new(block));
-        let states = Arc::new(states);
-        for (place, row) in rows.iter().enumerate() {
+        for row in rows {
             if let Some(row) = self.rows.get_mut(row) {
                 row.len += n;
-                if !self.states.is_empty() {
-                    row.snapshots.push(row.len, &states, place);
-                }
             }
         }
     }
@@ -299,10 +258,6 @@ impl GrowingRows {
             if let Ok(alone) = self.gather(&[id]) {
                 self.hold(&[id], &Arc::new(alone));
             }
-        }
-        if !self.states.is_empty() {
-            let rows = self.rows.values_mut();
-            rows.for_each(|row| row.snapshots.leave_left(&self.states));
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Two layouts. Most graphs return a cache that has [grown](growing) by what was run; those that write theirs in place
 //! keep it in [slots]. Either is the bookkeeping of rows and the copies between tensors; what is run on them is in
-//! `model/`. Beside a cache that grows, or instead of one, a row may have [states] of fixed size.
+//! `model/`. Beside its keys and values, or instead of them, a row may have [states] of fixed size.
 
 pub(crate) mod cross;
 mod grouping;

@@ -10,10 +10,11 @@
 //! draft is refused, the first is where texts that begin alike part. Of the others those stay that leave the least to run
 //! again: a cut may cost as many tokens again as some times those that it takes back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ort::value::DynValue;
-use structgen_decode::ModelError;
+use structgen_decode::{ModelError, model::RowId};
 
 use super::tensors::{Number, by_float, fetched, numbers, numbers_mut, too_short};
 use crate::memory;
@@ -21,6 +22,89 @@ use crate::signature::StateTensor;
 
 /// The most snapshots of a row.
 const MOST: usize = 6;
+
+/// The states of the rows of a model, which has none where it has keys and values alone.
+#[derive(Debug)]
+pub(crate) struct StateRows {
+    layout: Vec<StateTensor>,
+    rows: BTreeMap<RowId, Snapshots>,
+}
+
+impl StateRows {
+    pub(crate) fn new(layout: Vec<StateTensor>) -> Self {
+        let rows = BTreeMap::new();
+        Self { layout, rows }
+    }
+
+    /// Opens `fork` with the states of the first `len` tokens of a row, or of fewer; returns of how many.
+    pub(crate) fn fork(&mut self, row: RowId, len: usize, fork: RowId) -> usize {
+        if let Some(snapshots) = self.rows.get(&row).cloned() {
+            self.rows.insert(fork, snapshots);
+        }
+        self.cut(fork, len)
+    }
+
+    /// Forgets the states of more than `len` tokens; returns of how many tokens those are that are left.
+    pub(crate) fn cut(&mut self, row: RowId, len: usize) -> usize {
+        match (&self.layout[..], self.rows.get_mut(&row)) {
+            ([], _) => len,
+            (_, Some(snapshots)) => snapshots.cut(len),
+            (_, None) => 0,
+        }
+    }
+
+    pub(crate) fn close(&mut self, row: RowId) {
+        self.rows.remove(&row);
+    }
+
+    /// The row's share of the memory of its states.
+    pub(crate) fn bytes(&self, row: RowId) -> usize {
+        { self.rows.get(&row) }.map_or(0, |snapshots| snapshots.bytes(&self.layout))
+    }
+
+    /// The states of these rows, in this order and no others: the tensors that they have, or new ones. Zeros are those of
+    /// rows without tokens, and of no row.
+    pub(crate) fn assemble(&self, rows: &[Option<RowId>]) -> Result<Arc<States>, ModelError> {
+        let own: Vec<Option<(&Arc<States>, usize)>> = { rows.iter() }
+            .map(|row| self.rows.get(row.as_ref()?)?.last())
+            .collect();
+        if let Some(Some((first, _))) = own.first()
+            && first.rows == rows.len()
+        {
+            let is_here = |(at, own): (usize, &Option<(&Arc<States>, usize)>)| {
+                own.is_some_and(|(states, place)| Arc::ptr_eq(states, first) && place == at)
+            };
+            if own.iter().enumerate().all(is_here) {
+                return Ok(Arc::clone(first));
+            }
+        }
+        Ok(Arc::new(States::gathered(&self.layout, &own)?))
+    }
+
+    /// Gives rows the states that a run returned, each with the length of its text by now; none where the run filled up the
+    /// batch.
+    pub(crate) fn commit(
+        &mut self,
+        rows: impl Iterator<Item = Option<(RowId, usize)>>,
+        states: States,
+    ) {
+        if self.layout.is_empty() {
+            return;
+        }
+        let states = Arc::new(states);
+        for (place, row) in rows.enumerate() {
+            if let Some((row, len)) = row {
+                self.rows.entry(row).or_default().push(len, &states, place);
+            }
+        }
+    }
+
+    /// Copies rows out of tensors of which at least half belongs to rows that have left, so that these are freed.
+    pub(crate) fn release_left(&mut self) {
+        let rows = self.rows.values_mut();
+        rows.for_each(|snapshots| snapshots.leave_left(&self.layout));
+    }
+}
 
 /// The states of the rows of one run, `[rows, sizes of a row]` each.
 #[derive(Debug)]
@@ -39,12 +123,8 @@ impl States {
         &self.tensors
     }
 
-    pub(super) fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// The states of rows in other tensors, zeros for those that have none.
-    pub(super) fn gathered(
+    fn gathered(
         layout: &[StateTensor],
         rows: &[Option<(&Arc<Self>, usize)>],
     ) -> Result<Self, ModelError> {
@@ -117,7 +197,7 @@ fn fetched_states<'r>(
 
 /// The states of a row at some lengths of its text, the shortest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Snapshots(Vec<Snapshot>);
+struct Snapshots(Vec<Snapshot>);
 
 #[derive(Debug, Clone)]
 struct Snapshot {
@@ -129,13 +209,13 @@ struct Snapshot {
 
 impl Snapshots {
     /// The states of the longest text, and the row of their tensors.
-    pub(super) fn last(&self) -> Option<(&Arc<States>, usize)> {
+    fn last(&self) -> Option<(&Arc<States>, usize)> {
         let Snapshot { states, place, .. } = self.0.last()?;
         Some((states, *place))
     }
 
     /// Keeps the states of a text that has grown to a length.
-    pub(super) fn push(&mut self, len: usize, states: &Arc<States>, place: usize) {
+    fn push(&mut self, len: usize, states: &Arc<States>, place: usize) {
         let states = Arc::clone(states);
         self.0.push(Snapshot { len, states, place });
         if self.0.len() > MOST
@@ -146,7 +226,7 @@ impl Snapshots {
     }
 
     /// Forgets what is after a length; returns the length of the longest text that is left, zero where none is.
-    pub(super) fn cut(&mut self, len: usize) -> usize {
+    fn cut(&mut self, len: usize) -> usize {
         self.0.retain(|snapshot| snapshot.len <= len);
         self.0.last().map_or(0, |snapshot| snapshot.len)
     }
@@ -167,7 +247,7 @@ impl Snapshots {
     }
 
     /// The row's share of the tensors' memory.
-    pub(super) fn bytes(&self, layout: &[StateTensor]) -> usize {
+    fn bytes(&self, layout: &[StateTensor]) -> usize {
         let row: usize = layout.iter().map(StateTensor::bytes).sum();
         let shares = { self.0.iter() }
             .map(|Snapshot { states, .. }| states.rows * row / Arc::strong_count(states));
@@ -175,7 +255,7 @@ impl Snapshots {
     }
 
     /// Copies the row out of tensors of which at least half belongs to rows that have left, so that these are freed.
-    pub(super) fn leave_left(&mut self, layout: &[StateTensor]) {
+    fn leave_left(&mut self, layout: &[StateTensor]) {
         for snapshot in &mut self.0 {
             let Snapshot { states, place, .. } = snapshot;
             if states.rows > 1

@@ -293,7 +293,8 @@ impl OrtModel {
             valid: 0..1,
         };
         let past = rows.assemble(&[row])?;
-        let states = rows.assemble_states(&[row])?;
+        // A decoder with an encoder has no states of fixed size.
+        let states = self.states.assemble(&[None])?;
         let call = Call {
             rows: &[feed],
             columns: 1,
@@ -314,7 +315,7 @@ impl OrtModel {
         let source = source.ok_or_else(|| unexpected("the encoder's states", &[]))?;
         let run = self.outputs.keep(grown.given, 1, 1, 1, false)?;
         let block = Block::new(grown.present, vec![0], 1);
-        rows.commit(&[row], block, grown.states, 1);
+        rows.commit(&[row], block, 1);
         encoded.rows.insert(row, Reading::Encoded(source));
         Ok(OutputPlace {
             run,

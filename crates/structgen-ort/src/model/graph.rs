@@ -264,17 +264,20 @@ impl Graph {
         })
     }
 
-    /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present.
+    /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present. States of fixed
+    /// size are new tensors: the past ones are snapshots.
     pub(super) fn run_in_place(
         &mut self,
         call: &Call<'_>,
         tensors: &mut [DynValue],
-    ) -> Result<Given, ModelError> {
+        past_states: &States,
+    ) -> Result<(Given, States), ModelError> {
         self.buffers.fill(call.rows, call.columns);
         let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
         for (name, role) in &self.signature.inputs {
             let value = match *role {
                 Input::Past(i) => (&tensors[i]).into(),
+                Input::State(i) => (&past_states.tensors()[i]).into(),
                 role => plain_input(role, &self.buffers, call)?,
             };
             values.push((name.into(), value));
@@ -286,12 +289,14 @@ impl Graph {
         } else {
             &self.plain
         };
+        let rows = call.rows.len();
+        let mut states = states::unwritten(&self.signature.states, rows)?;
         let started = Instant::now();
         let outputs = run(
             &mut self.session,
             binding,
             &selection.roles,
-            Present::In(tensors, &mut []),
+            Present::In(tensors, &mut states),
         );
         self.stats.record(call.counted, started.elapsed());
         let mut given = Given::default();
@@ -302,7 +307,10 @@ impl Graph {
                 Output::Present(_) | Output::State(_) | Output::Cross(_) | Output::Unused => {}
             }
         }
-        Ok(given)
+        for (value, layout) in states.iter().zip(&self.signature.states) {
+            check_shape(value, &layout.shape(rows), "a state")?;
+        }
+        Ok((given, States::new(states, rows)))
     }
 }
 

@@ -10,13 +10,14 @@ use super::inputs::Feed;
 use super::outputs::{OutputPlace, Outputs};
 use super::probe::Abilities;
 use crate::cache::growing::{Block, GrowingRows};
+use crate::cache::states::StateRows;
 
 /// Runs rows that take the same number of tokens together, as far as that pays. Where the graph does not leave out
 /// padding, they must be of one length as well, and so must the inputs that rows of an encoder-decoder attend to. Where it
 /// takes several tokens after a past of one row alone, such rows are run apart.
 pub(super) fn run(
     graph: &mut Graph,
-    rows: &mut GrowingRows,
+    (rows, states): (&mut GrowingRows, &mut StateRows),
     mut encoded: Option<&mut Encoded>,
     abilities: Abilities,
     runs: &[RowRun<'_>],
@@ -45,7 +46,8 @@ pub(super) fn run(
             let group: Vec<usize> = group.into_iter().map(|at| alike[at]).collect();
             let ids: Vec<_> = group.iter().map(|&index| runs[index].row).collect();
             let past = rows.assemble(&ids)?;
-            let states = rows.assemble_states(&ids)?;
+            let named: Vec<_> = ids.iter().copied().map(Some).collect();
+            let past_states = states.assemble(&named)?;
             let columns = past.len() + n;
             let feeds = group
                 .iter()
@@ -68,7 +70,7 @@ pub(super) fn run(
                 None => None,
             };
             let attending = attended.as_ref().and_then(|attended| attended.view());
-            let after = graph.run_growing(&call, &past, &states, attending)?;
+            let after = graph.run_growing(&call, &past, &past_states, attending)?;
             let run = outputs.keep(after.given, group.len(), n, call.positions, hidden)?;
             for (row, index) in group.into_iter().enumerate() {
                 let positions = runs[index].positions;
@@ -83,8 +85,12 @@ pub(super) fn run(
         }
     }
     // Nothing fails from here on: either all rows have grown or none.
-    for (ids, block, states, n) in grown {
-        rows.commit(&ids, block, states, n);
+    for (ids, block, after, n) in grown {
+        rows.commit(&ids, block, n);
+        let lens = ids
+            .iter()
+            .map(|&row| Some((row, rows.len(row).unwrap_or(0))));
+        states.commit(lens, after);
     }
     Ok(places)
 }

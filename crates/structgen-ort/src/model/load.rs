@@ -23,6 +23,7 @@ use super::probe::Abilities;
 use super::texts::RowTexts;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
+use crate::cache::states::StateRows;
 use crate::config::{LongRope, ModelConfig};
 use crate::memory;
 use crate::names::Names;
@@ -152,9 +153,7 @@ impl ModelSource {
         };
         let sessions = (session, beginning);
         let mut model = OrtModel::new(sessions, &self.names, &self.config, self.device, bytes)?;
-        // Rows in slots would need their states in slots as well; such graphs run as they do on a device.
-        let has_states = !model.graph.signature.states.is_empty();
-        if self.shares_buffers && model.graph.cache_memory.is_none() && !has_states {
+        if self.shares_buffers && model.graph.cache_memory.is_none() {
             model.share_buffers()?;
         }
         if let Some(file) = &self.encoder {
@@ -320,11 +319,11 @@ impl OrtModel {
             .with_hidden_width(signature.hidden.map(|(_, width)| width));
         let session_error = |error: ort::Error| refused("the session", &error);
         let memory = cache_memory(device).map_err(session_error)?;
-        let (cache, states) = (signature.cache.clone(), signature.states.clone());
-        let rows = GrowingRows::new(cache, states, info.run_cost_bytes());
+        let rows = GrowingRows::new(signature.cache.clone(), info.run_cost_bytes());
         let model = Self {
             info,
             rows: Rows::Growing(rows),
+            states: StateRows::new(signature.states.clone()),
             opened: 0,
             abilities: Abilities::default(),
             texts: None,

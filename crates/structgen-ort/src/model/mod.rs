@@ -26,6 +26,7 @@ use structgen_vocab::TokenId;
 use crate::LoadNote;
 use crate::cache::growing::GrowingRows;
 use crate::cache::slots::SlotRows;
+use crate::cache::states::StateRows;
 use encoded::Encoded;
 use graph::Graph;
 use outputs::{OutputPlace, Outputs};
@@ -53,6 +54,8 @@ pub struct OrtModel {
     graph: Graph,
     info: ModelInfo,
     rows: Rows,
+    /// Their states of fixed size, where the graph has any.
+    states: StateRows,
     /// The number of rows ever opened.
     opened: u64,
     /// What the graph does right, as far as it matters for how texts are cut into runs.
@@ -115,7 +118,9 @@ impl OrtModel {
         }
     }
 
+    /// Cuts a row's cache to a length, or where it has states to that of the last snapshot before it.
     fn cut_cache(&mut self, row: RowId, len: usize) {
+        let len = self.states.cut(row, len);
         match &mut self.rows {
             Rows::Growing(rows) => rows.cut(row, len),
             Rows::Slots(rows) => rows.cut(row, len),
@@ -207,6 +212,7 @@ impl LanguageModel for OrtModel {
         self.check_len(row, len)?;
         let fork = self.next_row();
         let cached = self.cached_of(row, len);
+        let cached = self.states.fork(row, cached, fork);
         match &mut self.rows {
             Rows::Growing(rows) => rows.fork(row, cached, fork),
             Rows::Slots(rows) => rows.fork(row, cached, fork)?,
@@ -238,6 +244,7 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.close(row),
             Rows::Slots(rows) => rows.close(row),
         }
+        self.states.close(row);
         if let Some(texts) = &mut self.texts {
             texts.close(row);
         }
@@ -263,7 +270,7 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.bytes(row),
             Rows::Slots(rows) => rows.bytes(row),
         };
-        input + cached
+        input + cached + self.states.bytes(row)
     }
 
     fn run(&mut self, runs: &[RowRun<'_>], hidden: bool) -> Result<RunOutput<'_>, ModelError> {

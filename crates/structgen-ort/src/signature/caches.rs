@@ -155,7 +155,8 @@ mod tests {
             past_conv.3.query <- present_conv.3.query
             past_recurrent.3 <- present_recurrent.3
 
-            past_key_values.1.key_value <- present.1.key_value"#]].assert_eq(&found.join("\n\n"));
+            past_key_values.1.key_value <- present.1.key_value"#]]
+        .assert_eq(&found.join("\n\n"));
     }
 
     #[test]

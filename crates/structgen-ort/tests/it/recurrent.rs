@@ -20,9 +20,10 @@ use crate::support::{
     vocabulary,
 };
 
-const MODELS: [&str; 5] = [
+const MODELS: [&str; 6] = [
     "short_conv",
     "genai_short_conv",
+    "shared_short_conv",
     "gated_delta",
     "state_space",
     "state_space_attention",

@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 22] = [
+pub(crate) const LAYOUTS: [&str; 23] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
@@ -35,6 +35,7 @@ pub(crate) const LAYOUTS: [&str; 22] = [
     "key_value_one_head",
     "short_conv",
     "genai_short_conv",
+    "shared_short_conv",
     "gated_delta",
     "state_space",
     "state_space_attention",
