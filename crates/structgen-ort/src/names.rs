@@ -1,7 +1,7 @@
 //! The names that exporters give the inputs and outputs of a decoder.
 //!
-//! Of a name with a number in it, a layer's, only the form is known here; which layers a graph has is read off its inputs, as
-//! hybrid models number attention layers with gaps.
+//! Of a name with a number in it, a layer's, only the form is known here; which layers a graph has is read off its
+//! inputs, as hybrid models number attention layers with gaps.
 
 /// The names of a graph's inputs and outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub(crate) struct StateNames {
     pub(crate) present: Template,
 }
 
-/// The states of convolutions (conv), of state spaces (ssm) and of the delta rule (recurrent), by exporter. All begin as zeros;
-/// states that do not, such as RWKV's, are not among them.
+/// The states of convolutions (conv), of state spaces (ssm) and of the delta rule (recurrent), by exporter. All begin
+/// as zeros; states that do not, such as RWKV's, are not among them.
 const STATES: [[&str; 2]; 13] = [
     // transformers.js: LFM2; Granite 4, Falcon-H1 and Nemotron-H; Qwen3-Next and Qwen3.5; OLMo Hybrid.
     ["past_conv.%d", "present_conv.%d"],

@@ -1,14 +1,14 @@
 //! States of fixed size: what a convolution or a recurrence has made of a row's text.
 //!
-//! Keys and values of a text's beginning are a part of the tensors; a state is of the whole text, and no earlier one can be
-//! computed from it. So a row keeps the states of a few earlier lengths, its snapshots. A snapshot is a handle on tensors
-//! that a run returned anyway: taking one copies nothing, and forks share it. A row that is cut goes back to the last
-//! snapshot that is not after the cut, or to its beginning; what is missing from there is run again before the next tokens
-//! (`model/texts.rs`).
+//! The keys and values of a prefix are a part of the tensors, so a cut is a number. A state depends on the whole text,
+//! and no earlier state can be computed from it. So a row keeps the states at a few earlier lengths, its snapshots. A
+//! snapshot is a handle on tensors that a run returned anyway: taking one copies nothing, and forks share it. A row
+//! that is cut goes back to the last snapshot before the cut, or to its beginning; the tokens from there to the cut run
+//! again with the next ones (`model/texts.rs`).
 //!
-//! Memory bounds their number, as a state may take megabytes. The newest is the row as it is, the one before it is where a
-//! draft is refused, the first is where texts that begin alike part. Of the others those stay that leave the least to run
-//! again: a cut may cost as many tokens again as some times those that it takes back.
+//! Their number is bounded, as the states of a row may take megabytes. The newest snapshot is the row itself, the one
+//! before it is needed when a draft is refused, and the first when texts share a prefix. The others are spaced so that
+//! a rollback runs at most a few times as many tokens again as it takes back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::signature::StateTensor;
 /// The most snapshots of a row.
 const MOST: usize = 6;
 
-/// The states of the rows of a model, which has none where it has keys and values alone.
+/// The snapshots of all rows of a model; empty for a model that has only keys and values.
 #[derive(Debug)]
 pub(crate) struct StateRows {
     layout: Vec<StateTensor>,
@@ -36,7 +36,7 @@ impl StateRows {
         Self { layout, rows }
     }
 
-    /// Opens `fork` with the states of the first `len` tokens of a row, or of fewer; returns of how many.
+    /// Opens `fork` with the states of a row at its last snapshot of at most `len` tokens; returns the length there.
     pub(crate) fn fork(&mut self, row: RowId, len: usize, fork: RowId) -> usize {
         if let Some(snapshots) = self.rows.get(&row).cloned() {
             self.rows.insert(fork, snapshots);
@@ -44,7 +44,8 @@ impl StateRows {
         self.cut(fork, len)
     }
 
-    /// Forgets the states of more than `len` tokens; returns of how many tokens those are that are left.
+    /// Drops the snapshots of more than `len` tokens; returns the length at the last one left, or `len` for a model
+    /// without states.
     pub(crate) fn cut(&mut self, row: RowId, len: usize) -> usize {
         match (&self.layout[..], self.rows.get_mut(&row)) {
             ([], _) => len,
@@ -62,8 +63,8 @@ impl StateRows {
         { self.rows.get(&row) }.map_or(0, |snapshots| snapshots.bytes(&self.layout))
     }
 
-    /// The states of these rows, in this order and no others: the tensors that they have, or new ones. Zeros are those of
-    /// rows without tokens, and of no row.
+    /// The states of exactly these rows, in this order: the tensors that hold them, or new ones. Rows without tokens,
+    /// and `None`, have zeros.
     pub(crate) fn assemble(&self, rows: &[Option<RowId>]) -> Result<Arc<States>, ModelError> {
         let own: Vec<Option<(&Arc<States>, usize)>> = { rows.iter() }
             .map(|row| self.rows.get(row.as_ref()?)?.last())
@@ -81,8 +82,8 @@ impl StateRows {
         Ok(Arc::new(States::gathered(&self.layout, &own)?))
     }
 
-    /// Gives rows the states that a run returned, each with the length of its text by now; none where the run filled up the
-    /// batch.
+    /// Adds a snapshot to each row that a run named, at the new length of its text; `None` stands for an entry that
+    /// only fills the batch.
     pub(crate) fn commit(
         &mut self,
         rows: impl Iterator<Item = Option<(RowId, usize)>>,

@@ -264,8 +264,8 @@ impl Graph {
         })
     }
 
-    /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present. States of fixed
-    /// size are new tensors: the past ones are snapshots.
+    /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present. States of
+    /// fixed size are new tensors: the past ones are snapshots.
     pub(super) fn run_in_place(
         &mut self,
         call: &Call<'_>,

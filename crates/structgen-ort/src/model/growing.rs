@@ -13,8 +13,8 @@ use crate::cache::growing::{Block, GrowingRows};
 use crate::cache::states::StateRows;
 
 /// Runs rows that take the same number of tokens together, as far as that pays. Where the graph does not leave out
-/// padding, they must be of one length as well, and so must the inputs that rows of an encoder-decoder attend to. Where it
-/// takes several tokens after a past of one row alone, such rows are run apart.
+/// padding, they must be of one length as well, and so must the inputs that rows of an encoder-decoder attend to. Where
+/// it takes several tokens after a past of one row alone, such rows are run apart.
 pub(super) fn run(
     graph: &mut Graph,
     (rows, states): (&mut GrowingRows, &mut StateRows),

@@ -298,8 +298,8 @@ impl OrtModel {
         let (inputs, outputs) = (session.inputs(), session.outputs());
         let begun = { beginning.as_ref() }.map(|session| (session.inputs(), session.outputs()));
         let signature = Signature::read(inputs, &optional, outputs, begun, names, config)?;
-        // Attention by distance, as T5's, has no end, and neither have recurrences; their families were trained on texts of
-        // these lengths.
+        // Attention by distance, as T5's, has no end, and neither have recurrences; their families were trained on
+        // texts of these lengths.
         let unbounded = match (signature.cross.is_empty(), signature.cache.is_empty()) {
             (false, _) => Some(512),
             (true, true) => Some(2048),

@@ -60,8 +60,8 @@ pub struct OrtModel {
     opened: u64,
     /// What the graph does right, as far as it matters for how texts are cut into runs.
     abilities: Abilities,
-    /// The rows' texts, where they may have to be run again: where rotary factors depend on their length, and where rows
-    /// have states of fixed size.
+    /// The rows' texts, where they may have to be run again: where rotary factors depend on their length, and where
+    /// rows have states of fixed size.
     texts: Option<RowTexts>,
     /// The encoder and what its inputs became, for an encoder-decoder.
     encoded: Option<Encoded>,
@@ -154,8 +154,8 @@ impl OrtModel {
         ran
     }
 
-    /// What is run of the rows whose cache lacks the end of their texts, or has to be emptied; `None` where there are no
-    /// texts.
+    /// What is run of the rows whose cache lacks the end of their texts, or has to be emptied; `None` where there are
+    /// no texts.
     fn replayed(&mut self, runs: &[RowRun<'_>]) -> Option<Vec<Option<Vec<TokenId>>>> {
         self.texts.as_ref()?;
         let replayed = runs.iter().map(|run| {

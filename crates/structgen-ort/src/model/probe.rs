@@ -3,16 +3,16 @@
 //! A decoder should compute the same logits however a text is cut into runs, and whatever shares its tensors. Not every
 //! export does:
 //!
-//! - ONNX Runtime's operator `GroupQueryAttention` takes from the attention mask the number of positions that a row has,
-//!   and counts them from the row's first one. Where rows are padded on the left, it attends to the padding and not to
-//!   the end of the text.
+//! - ONNX Runtime's operator `GroupQueryAttention` takes from the attention mask the number of positions that a row
+//!   has, and counts them from the row's first one. Where rows are padded on the left, it attends to the padding and
+//!   not to the end of the text.
 //! - Decoders that were traced with a single new token keep its mask: several tokens after a past see one another's
 //!   future, or none of the past.
 //! - Graphs whose output matrix was pruned to the last position return its logits alone.
-//! - Recurrent models that were traced as they read a prompt, or as they write a token, take several tokens after a past
-//!   for a beginning, or leave no state after a prompt.
-//! - Graphs that were traced with one row may mix the rows of a run, and `GroupQueryAttention` takes several tokens after a
-//!   past of a single row alone.
+//! - Recurrent models that were traced as they read a prompt, or as they write a token, take several tokens after a
+//!   past for a beginning, or leave no state after a prompt.
+//! - Graphs that were traced with one row may mix the rows of a run, and `GroupQueryAttention` takes several tokens
+//!   after a past of a single row alone.
 //!
 //! None of them reports it, and which operators a graph has says little about how it uses them. So it is tried.
 
@@ -134,8 +134,8 @@ impl OrtModel {
             if !is_same(&single[PAST - 1], &third)
                 || !is_same(&single[text.len() - 1], &expected[rest.len() - 1])
             {
-                // What follows the prompt is of no use. Token by token a text depends on no cut at least, and an export that
-                // writes at all is right so.
+                // What follows the prompt is of no use. Token by token a text depends on no cut at least, and an export
+                // that writes at all is right so.
                 self.abilities.tokens_alone = true;
                 let found = self.try_abilities(scales_vary)?;
                 return Ok(Abilities {
@@ -171,7 +171,8 @@ impl OrtModel {
         Ok(found)
     }
 
-    /// Whether two texts of one length, each a past and what is run after it, have the logits together that they have alone.
+    /// Whether two texts of one length, each a past and what is run after it, have the logits together that they have
+    /// alone.
     fn are_independent(
         &mut self,
         texts: [(&[TokenId], &[TokenId]); 2],

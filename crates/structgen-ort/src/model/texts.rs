@@ -1,22 +1,24 @@
 //! The texts of rows, for running them again where the cache does not have what is needed.
 //!
-//! **States of fixed size** ([`cache::states`](crate::cache::states)) cannot be cut: a row goes back to the last snapshot
-//! before the cut, and the tokens from there to the cut are run again, with the next tokens. So a draft that is refused costs
-//! its accepted tokens once more, and no run. Where more than a few tokens are missing, they are run by themselves first:
-//! that leaves a snapshot where the row was cut, without which each draft after the first would run more of the text again.
+//! **States of fixed size** ([`cache::states`](crate::cache::states)) cannot be cut: a row goes back to the last
+//! snapshot before the cut, and the tokens from there to the cut are run again, with the next tokens. So a draft that
+//! is refused costs its accepted tokens once more, and no run. Where more than a few tokens are missing, they are run
+//! by themselves first: that leaves a snapshot where the row was cut, without which each draft after the first would
+//! run more of the text again.
 //!
-//! **LongRoPE** (Ding et al. 2024), as Phi-3 has it: up to the context that such a model was first trained for, positions are
-//! rotated by short factors, beyond it by long ones, and a graph of onnxruntime-genai's builder chooses by the length of the
-//! text. Keys in the cache have the factors of the run that made them. So a text that grows beyond the border is run again from
-//! its beginning, as is one that is cut back; and rows run apart, since one choice holds for all that are run together.
+//! **LongRoPE** (Ding et al. 2024), as Phi-3 has it: up to the context that such a model was first trained for,
+//! positions are rotated by short factors, beyond it by long ones, and a graph of onnxruntime-genai's builder chooses
+//! by the length of the text. Keys in the cache have the factors of the run that made them. So a text that grows beyond
+//! the border is run again from its beginning, as is one that is cut back; and rows run apart, since one choice holds
+//! for all that are run together.
 
 use std::collections::BTreeMap;
 
 use structgen_decode::model::{RowId, RowRun};
 use structgen_vocab::TokenId;
 
-/// The most tokens that are run again together with the next ones, and not before them. A token more in a run costs less
-/// than a run, and a snapshot less would be needed later.
+/// The most tokens that are run again together with the next ones, and not before them. A token more in a run costs
+/// less than a run, and a snapshot less would be needed later.
 const TOGETHER: usize = 8;
 
 /// The texts of the rows, for running them again.
@@ -71,8 +73,8 @@ impl RowTexts {
         }
     }
 
-    /// Whether the cache of a row is of no use for a text that `tokens` more are run after, since the factors change. Then
-    /// it is to be emptied, and counts as empty from now on.
+    /// Whether the cache of a row is of no use for a text that `tokens` more are run after, since the factors change.
+    /// Then it is to be emptied, and counts as empty from now on.
     pub(super) fn is_outgrown(&mut self, row: RowId, tokens: usize) -> bool {
         let (Some(border), Some(text)) = (self.border, self.rows.get_mut(&row)) else {
             return false;
@@ -93,8 +95,8 @@ impl RowTexts {
         (missing.len() > TOGETHER && !self.has_border()).then_some(missing)
     }
 
-    /// What must be run so that `tokens` stand after a row's text, of which the cache has the first `cached` tokens; none
-    /// where these are all.
+    /// What must be run so that `tokens` stand after a row's text, of which the cache has the first `cached` tokens;
+    /// none where these are all.
     pub(super) fn replayed(
         &self,
         row: RowId,

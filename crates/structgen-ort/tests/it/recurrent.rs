@@ -1,7 +1,8 @@
-//! Recurrent and hybrid models, whose rows have states of fixed size: what is cut or forked is run again from a snapshot.
+//! Recurrent and hybrid models, whose rows have states of fixed size: what is cut or forked is run again from a
+//! snapshot.
 //!
-//! That their texts are those of a reference without states, in any order of runs, cuts and forks, is in `models.rs` and
-//! `programs.rs`, as for every layout.
+//! That their texts are those of a reference without states, in any order of runs, cuts and forks, is in `models.rs`
+//! and `programs.rs`, as for every layout.
 
 use std::sync::Arc;
 
