@@ -6,12 +6,13 @@ A folder of OUT for each: configuration, weights, and the embedded model's token
 model, so that logits are apart and attention matters.
 """
 
+import itertools
 import shutil
 import sys
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM
 
 ASSETS = Path(__file__).resolve().parents[2] / "crates" / "structgen-model" / "assets" / "main"
 VOCAB, CONTEXT = 4096, 256
@@ -45,6 +46,8 @@ DECODERS = {
     "granite": GROUPED,
     "helium": GROUPED | {"head_dim": 16},
     "llama": GROUPED,
+    "lfm2": GROUPED | {"num_hidden_layers": 4, "block_auto_adjust_ff_dim": False,
+                       "layer_types": ["conv", "conv", "full_attention", "conv"]},
     "mistral": GROUPED | WIDE | {"sliding_window": 16},
     "mpt": {"d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": CONTEXT},
     "nemotron": GROUPED | WIDE,
@@ -68,14 +71,26 @@ ENCODER_DECODERS = {
     "mt5": {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0},
     "marian": SEQ2SEQ,
 }
+# Models of images and texts, of which onnxruntime-genai's builder exports the decoder.
+WITH_IMAGES = {
+    "qwen3_5": {
+        "text_config": COMMON | GROUPED | {
+            "num_hidden_layers": 4, "head_dim": 32, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 16,
+            "linear_value_head_dim": 16, "rope_parameters": {
+                "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25, "mrope_section": [1, 1, 2],
+                "mrope_interleaved": True}},
+        "vision_config": {"depth": 1, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 64},
+    },
+}
+KINDS = {AutoModelForCausalLM: DECODERS, AutoModelForSeq2SeqLM: ENCODER_DECODERS, AutoModelForImageTextToText: WITH_IMAGES}
 
 
 def make(name, folder):
     """Saves one model."""
-    settings = DECODERS.get(name) or ENCODER_DECODERS[name]
-    config = AutoConfig.for_model(name.removesuffix("_long"), **COMMON, **settings)
+    kind, settings = next((kind, models[name]) for kind, models in KINDS.items() if name in models)
+    common = {} if name in WITH_IMAGES else COMMON
+    config = AutoConfig.for_model(name.removesuffix("_long"), **common, **settings)
     torch.manual_seed(0)
-    kind = AutoModelForCausalLM if name in DECODERS else AutoModelForSeq2SeqLM
     model = kind.from_config(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -88,7 +103,7 @@ def make(name, folder):
 
 def main():
     out, *names = sys.argv[1:]
-    for name in names or [*DECODERS, *ENCODER_DECODERS]:
+    for name in names or itertools.chain(*KINDS.values()):
         folder = Path(out) / name
         if not (folder / "config.json").exists():
             make(name, folder)

@@ -4,6 +4,7 @@ use serde_json::Value;
 use structgen_vocab::TokenId;
 
 use crate::LoadError;
+use crate::names::{Names, PastNames, StateNames, Template};
 
 /// What the loop must know of a model beyond its ONNX file.
 ///
@@ -163,85 +164,6 @@ pub(crate) struct GenaiConfig {
     pub(crate) shares_buffers: bool,
 }
 
-/// The names of a graph's inputs and outputs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Names {
-    pub(crate) input_ids: String,
-    pub(crate) attention_mask: String,
-    pub(crate) position_ids: String,
-    pub(crate) logits: String,
-    pub(crate) past: PastNames,
-    /// Past key, past value, present key, present value of an encoder's states; none for a decoder alone.
-    pub(crate) cross: Option<[Template; 4]>,
-}
-
-/// How the inputs and outputs of the cache are named. Each name is split around the number of its layer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PastNames {
-    /// One tensor for the keys and one for the values of each layer: past key, past value, present key, present value.
-    Separate([Template; 4]),
-    /// One tensor for both: past, present.
-    Joint([Template; 2]),
-}
-
-/// A name with a number in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Template {
-    before: String,
-    after: String,
-}
-
-impl Template {
-    pub(crate) fn new(before: &str, after: &str) -> Self {
-        Self {
-            before: before.into(),
-            after: after.into(),
-        }
-    }
-
-    pub(crate) fn name(&self, layer: usize) -> String {
-        format!("{}{layer}{}", self.before, self.after)
-    }
-}
-
-impl Default for Names {
-    /// The names that optimum gives.
-    fn default() -> Self {
-        Self {
-            input_ids: "input_ids".into(),
-            attention_mask: "attention_mask".into(),
-            position_ids: "position_ids".into(),
-            logits: "logits".into(),
-            past: PastNames::Separate([
-                Template::new("past_key_values.", ".key"),
-                Template::new("past_key_values.", ".value"),
-                Template::new("present.", ".key"),
-                Template::new("present.", ".value"),
-            ]),
-            cross: None,
-        }
-    }
-}
-
-impl Names {
-    /// The names that optimum gives the decoder of an encoder-decoder.
-    pub(crate) fn of_encoder_decoder() -> Self {
-        let of = |part: &str| {
-            [
-                Template::new("past_key_values.", &format!(".{part}.key")),
-                Template::new("past_key_values.", &format!(".{part}.value")),
-                Template::new("present.", &format!(".{part}.key")),
-                Template::new("present.", &format!(".{part}.value")),
-            ]
-        };
-        Self {
-            past: PastNames::Separate(of("decoder")),
-            cross: Some(of("encoder")),
-            ..Self::default()
-        }
-    }
-}
-
 impl GenaiConfig {
     pub(crate) fn from_json(text: &str) -> Result<Self, LoadError> {
         let root = Fields::parse("genai_config.json", text)?;
@@ -257,22 +179,17 @@ impl GenaiConfig {
             Some(fields) => fields.string(name),
             None => Ok(None),
         };
-        let template = |fields: &Option<Fields<'_>>,
-                        name: &str|
-         -> Result<Option<Template>, LoadError> {
-            let Some(pattern) = read(fields, name)? else {
-                return Ok(None);
-            };
-            match pattern.split_once("%d") {
-                Some((before, after)) if !after.contains('%') => {
-                    Ok(Some(Template::new(before, after)))
-                }
-                _ => Err(LoadError::Config {
+        let template =
+            |fields: &Option<Fields<'_>>, name: &str| -> Result<Option<Template>, LoadError> {
+                let Some(pattern) = read(fields, name)? else {
+                    return Ok(None);
+                };
+                let template = Template::from_pattern(&pattern);
+                template.map(Some).ok_or_else(|| LoadError::Config {
                     file: "genai_config.json",
                     problem: format!("{name} is {pattern:?}, and must have one %d for the layer"),
-                }),
-            }
-        };
+                })
+            };
         let joint = (
             template(&inputs, "past_names")?,
             template(&outputs, "present_names")?,
@@ -296,6 +213,14 @@ impl GenaiConfig {
             }
             PastNames::Separate(names)
         };
+        let mut states = defaults.states;
+        for kind in ["conv", "recurrent"] {
+            let past = template(&inputs, &format!("past_{kind}_names"))?;
+            let present = template(&outputs, &format!("present_{kind}_names"))?;
+            if let (Some(past), Some(present)) = (past, present) {
+                states.insert(0, StateNames { past, present });
+            }
+        }
         let names = Names {
             input_ids: read(&inputs, "input_ids")?.unwrap_or(defaults.input_ids),
             attention_mask: read(&inputs, "attention_mask")?.unwrap_or(defaults.attention_mask),
@@ -303,6 +228,7 @@ impl GenaiConfig {
             logits: read(&outputs, "logits")?.unwrap_or(defaults.logits),
             past,
             cross: None,
+            states,
         };
         let heads = decoder.number("num_attention_heads")?;
         let shares_buffers = match root.object("search")? {
@@ -503,13 +429,16 @@ mod tests {
 
     #[test]
     fn genai_names_are_read_and_the_rest_is_filled_in() {
-        let config = GenaiConfig::from_json(
+        let mut config = GenaiConfig::from_json(
             r#"{"model": {"context_length": 32, "eos_token_id": [4], "decoder": {
                 "filename": "decoder.onnx", "head_size": 8, "num_attention_heads": 4, "num_key_value_heads": 2,
-                "inputs": {"input_ids": "ids", "past_names": "past_%d"},
-                "outputs": {"present_names": "present_%d"}}}}"#,
+                "inputs": {"input_ids": "ids", "past_names": "past_%d", "past_conv_names": "conv_%d"},
+                "outputs": {"present_names": "present_%d", "present_conv_names": "conv_after_%d"}}}}"#,
         )
         .unwrap();
+        // Before those that exporters give.
+        assert_eq!(config.names.states.len(), 1 + Names::default().states.len());
+        config.names.states.truncate(1);
         expect_test::expect![[r#"
             GenaiConfig {
                 config: ModelConfig {
@@ -552,6 +481,18 @@ mod tests {
                         ],
                     ),
                     cross: None,
+                    states: [
+                        StateNames {
+                            past: Template {
+                                before: "conv_",
+                                after: "",
+                            },
+                            present: Template {
+                                before: "conv_after_",
+                                after: "",
+                            },
+                        },
+                    ],
                 },
                 shares_buffers: false,
             }

@@ -96,6 +96,17 @@ pub enum LoadError {
         /// What would be right.
         wanted: String,
     },
+    /// Keys and values are kept as whole numbers.
+    #[error(
+        "the model quantises its cache ({name} is {dtype}), and structgen keeps keys and values as f32 or f16 alone; \
+         export it without a quantised cache"
+    )]
+    QuantizedCache {
+        /// The first such input.
+        name: String,
+        /// Its type and shape.
+        dtype: String,
+    },
     /// The configuration says that past and present share a buffer, and the graph cannot do with one.
     #[error(
         "genai_config.json says that past and present share a buffer (search.past_present_share_buffer), and the model \

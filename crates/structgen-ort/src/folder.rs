@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use crate::LoadError;
-use crate::config::{GenaiConfig, ModelConfig, Names};
+use crate::config::{GenaiConfig, ModelConfig};
+use crate::names::Names;
 
 /// A model folder, as optimum or onnxruntime-genai writes it.
 ///

@@ -12,6 +12,7 @@ mod folder;
 mod heads;
 mod memory;
 mod model;
+mod names;
 mod notes;
 mod operators;
 mod protobuf;

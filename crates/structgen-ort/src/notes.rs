@@ -21,6 +21,8 @@ pub enum LoadNote {
     LastPositionAlone,
     /// The graph does not leave padding out.
     RowsApart,
+    /// The rows of a run are not independent of one another.
+    RowsAlone,
     /// Activations are quantised while the model runs, by a scale that depends on what is run together.
     DynamicQuantization {
         /// The operator that does.
@@ -84,6 +86,10 @@ impl fmt::Display for LoadNote {
             Self::RowsApart => f.write_str(
                 "the graph does not leave padding out, so that rows of different lengths are run apart: batches save \
                  less time",
+            ),
+            Self::RowsAlone => f.write_str(
+                "the graph computes a row together with others otherwise than alone, so rows are run one at a time: \
+                 batches save no time",
             ),
             Self::DynamicQuantization { operator } => write!(
                 f,

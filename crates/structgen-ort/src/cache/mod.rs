@@ -2,12 +2,13 @@
 //!
 //! Two layouts. Most graphs return a cache that has [grown](growing) by what was run; those that write theirs in place
 //! keep it in [slots]. Either is the bookkeeping of rows and the copies between tensors; what is run on them is in
-//! `model/`.
+//! `model/`. Beside its keys and values, or instead of them, a row may have [states] of fixed size.
 
 pub(crate) mod cross;
 mod grouping;
 pub(crate) mod growing;
 pub(crate) mod slots;
+pub(crate) mod states;
 mod tensors;
 
 pub(crate) use tensors::{Number, backend};

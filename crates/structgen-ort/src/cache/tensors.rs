@@ -42,14 +42,15 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The first number of the place in each head, part by part.
-    fn heads(self, layout: &CacheTensor) -> impl Iterator<Item = usize> + use<> {
-        let (heads, dim) = (layout.heads, layout.head_dim);
-        let of_part = move |part| (0..heads).map(move |head| (part, head));
+    /// The first number of the place in each piece, part by part.
+    fn starts(self, layout: &CacheTensor) -> impl Iterator<Item = usize> + use<> {
+        let (pieces, width) = (layout.pieces(), layout.width());
+        let of_part = move |part| (0..pieces).map(move |piece| (part, piece));
         (0..layout.parts())
             .flat_map(of_part)
-            .map(move |(part, head)| {
-                (((part * self.rows + self.row) * heads + head) * self.room + self.start) * dim
+            .map(move |(part, piece)| {
+                let before = ((part * self.rows + self.row) * pieces + piece) * self.room;
+                (before + self.start) * width
             })
     }
 }
@@ -85,8 +86,8 @@ pub(super) fn copy<T: Number>(
 ) -> Result<(), ModelError> {
     let from = numbers::<T>(from)?;
     let to = numbers_mut::<T>(to)?;
-    let len = positions * layout.head_dim;
-    for (source, target) in source.heads(layout).zip(target.heads(layout)) {
+    let len = positions * layout.width();
+    for (source, target) in source.starts(layout).zip(target.starts(layout)) {
         let (got, expected) = (from.len().min(to.len()), source.max(target) + len);
         match (
             from.get(source..source + len),
@@ -111,22 +112,22 @@ pub(super) fn gathered<T: Number>(
         None => Ok(None),
     });
     let places: Vec<_> = places.collect::<Result<_, ModelError>>()?;
-    let head = len * layout.head_dim;
-    if head == 0 {
+    let piece = len * layout.width();
+    if piece == 0 {
         return Ok(gathered);
     }
-    let mut heads = numbers_mut::<T>(&mut gathered)?.chunks_exact_mut(head);
+    let mut pieces = numbers_mut::<T>(&mut gathered)?.chunks_exact_mut(piece);
     for part in 0..layout.parts() {
         for place in &places {
-            let heads = heads.by_ref().take(layout.heads);
+            let pieces = pieces.by_ref().take(layout.pieces());
             let Some((numbers, place, positions)) = *place else {
-                heads.for_each(|head| head.fill(T::default()));
+                pieces.for_each(|piece| piece.fill(T::default()));
                 continue;
             };
-            let taken = positions.min(len) * layout.head_dim;
-            let starts = place.heads(layout).skip(part * layout.heads);
-            for (to, start) in heads.zip(starts) {
-                let (padding, text) = to.split_at_mut(head - taken);
+            let taken = positions.min(len) * layout.width();
+            let starts = place.starts(layout).skip(part * layout.pieces());
+            for (to, start) in pieces.zip(starts) {
+                let (padding, text) = to.split_at_mut(piece - taken);
                 padding.fill(T::default());
                 let from = numbers.get(start..start + taken);
                 text.copy_from_slice(from.ok_or_else(|| too_short(numbers.len(), start + taken))?);
@@ -189,15 +190,15 @@ pub(super) fn fetched(tensor: &DynValue) -> Result<Option<DynValue>, ModelError>
     Ok(Some(fetched.into_dyn()))
 }
 
-fn numbers<T: Number>(tensor: &DynValue) -> Result<&[T], ModelError> {
+pub(super) fn numbers<T: Number>(tensor: &DynValue) -> Result<&[T], ModelError> {
     Ok(tensor.try_extract_tensor::<T>().map_err(backend)?.1)
 }
 
-fn numbers_mut<T: Number>(tensor: &mut DynValue) -> Result<&mut [T], ModelError> {
+pub(super) fn numbers_mut<T: Number>(tensor: &mut DynValue) -> Result<&mut [T], ModelError> {
     Ok(tensor.try_extract_tensor_mut::<T>().map_err(backend)?.1)
 }
 
-fn too_short(got: usize, expected: usize) -> ModelError {
+pub(super) fn too_short(got: usize, expected: usize) -> ModelError {
     ModelError::Shape {
         what: "tensors of the cache",
         got,

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use ort::session::{SessionInputValue, SessionInputs};
-use ort::value::{DynValue, TensorRef};
+use ort::value::{DynValue, Tensor, TensorRef};
 use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
 use super::graph::NamedInput;
 use super::{OrtModel, inputs};
-use crate::cache::{backend, empty};
+use crate::cache::{backend, empty, states};
 use crate::signature::{Input, Integer, Output};
 
 /// What [`OrtModel::bare_greedy`] took.
@@ -35,6 +35,7 @@ impl OrtModel {
         let started = Instant::now();
         let graph = &mut self.graph;
         let mut past = empty(&graph.signature.cache)?;
+        let mut recurrent = states::empty(&graph.signature.states)?;
         let mut ids: Vec<i64> = prompt.iter().map(|token| i64::from(token.0)).collect();
         let (mut mask, mut positions) = (Vec::<i64>::new(), Vec::<i64>::new());
         let mut run = BareRun {
@@ -54,9 +55,11 @@ impl OrtModel {
                     Input::Ids(Integer::I64) => row(&ids)?,
                     Input::AttentionMask(Integer::I64) => row(&mask)?,
                     Input::PositionIds(Integer::I64) => row(&positions)?,
+                    Input::ThreePositionIds(Integer::I64) => three_times(&positions)?,
                     Input::UseCacheBranch => inputs::cache_branch(len > 0)?,
                     Input::LogitsToKeep => inputs::logits_to_keep(1)?,
                     Input::Past(i) => (&past[i]).into(),
+                    Input::State(i) => (&recurrent[i]).into(),
                     _ => {
                         let reason = "the bare loop is for graphs whose ids are i64";
                         return Err(ModelError::Backend(reason.into()));
@@ -78,6 +81,7 @@ impl OrtModel {
                         ids.push(i64::from(token.0));
                     }
                     Output::Present(i) => past[i] = value,
+                    Output::State(i) => recurrent[i] = value,
                     Output::Hidden | Output::Cross(_) | Output::Unused => {}
                 }
             }
@@ -93,6 +97,11 @@ impl OrtModel {
 fn row(numbers: &[i64]) -> Result<SessionInputValue<'_>, ModelError> {
     let view = TensorRef::from_array_view(([1, numbers.len()], numbers));
     Ok(view.map_err(backend)?.into())
+}
+
+fn three_times(numbers: &[i64]) -> Result<SessionInputValue<'static>, ModelError> {
+    let tensor = Tensor::from_array(([3, 1, numbers.len()], numbers.repeat(3)));
+    Ok(tensor.map_err(backend)?.into())
 }
 
 fn last_largest(logits: &DynValue, width: usize) -> Result<TokenId, ModelError> {

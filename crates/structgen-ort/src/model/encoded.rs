@@ -293,6 +293,8 @@ impl OrtModel {
             valid: 0..1,
         };
         let past = rows.assemble(&[row])?;
+        // A decoder with an encoder has no states of fixed size.
+        let states = self.states.assemble(&[None])?;
         let call = Call {
             rows: &[feed],
             columns: 1,
@@ -300,7 +302,9 @@ impl OrtModel {
             hidden: false,
             counted: 1,
         };
-        let grown = self.graph.run_growing(&call, &past, Some(attending))?;
+        let grown = self
+            .graph
+            .run_growing(&call, &past, &states, Some(attending))?;
         let source = known.or_else(|| {
             Some(Arc::new(Source {
                 tokens: input,
@@ -310,7 +314,8 @@ impl OrtModel {
         });
         let source = source.ok_or_else(|| unexpected("the encoder's states", &[]))?;
         let run = self.outputs.keep(grown.given, 1, 1, 1, false)?;
-        rows.commit(&[row], Block::new(grown.present, vec![0], 1), 1);
+        let block = Block::new(grown.present, vec![0], 1);
+        rows.commit(&[row], block, 1);
         encoded.rows.insert(row, Reading::Encoded(source));
         Ok(OutputPlace {
             run,

@@ -12,6 +12,7 @@ use super::inputs::{self, Buffers, Feed};
 use super::outputs::{Extra, Given, Selection};
 use crate::cache::cross::Attending;
 use crate::cache::growing::Block;
+use crate::cache::states::{self, States};
 use crate::cache::{backend, unwritten};
 use crate::signature::{Input, Output, Signature};
 
@@ -47,6 +48,7 @@ struct Beginning {
 pub(super) struct Grown {
     pub(super) given: Given,
     pub(super) present: Vec<DynValue>,
+    pub(super) states: States,
     /// Keys and values of the encoder's states, of a run without a past.
     pub(super) cross: Vec<DynValue>,
 }
@@ -54,11 +56,11 @@ pub(super) struct Grown {
 /// An input of the session, by its name.
 pub(super) type NamedInput<'a> = (Cow<'a, str>, SessionInputValue<'a>);
 
-/// Where a run leaves keys and values.
+/// Where a run leaves keys, values and states.
 #[derive(Debug)]
 enum Present<'t> {
-    /// In these tensors.
-    In(&'t mut [DynValue]),
+    /// In these tensors: keys and values, and states.
+    In(&'t mut [DynValue], &'t mut [DynValue]),
     /// In new ones, there where they are computed.
     On(&'t MemoryInfo<'static>),
 }
@@ -154,6 +156,7 @@ impl Graph {
         &mut self,
         call: &Call<'_>,
         past: &Block,
+        past_states: &States,
         attending: Option<Attending<'_>>,
     ) -> Result<Grown, ModelError> {
         self.buffers.fill(call.rows, call.columns);
@@ -161,7 +164,7 @@ impl Graph {
             self.buffers
                 .fill_encoder_mask(attending.rows * attending.len);
         }
-        let layout = &self.signature.cache;
+        let (layout, state_layout) = (&self.signature.cache, &self.signature.states);
         let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
         let begins = self.signature.cross.len() * usize::from(!call.has_past());
         let (session, inputs, selection) = match (&mut self.beginning, call.has_past()) {
@@ -184,6 +187,7 @@ impl Graph {
         for (name, role) in inputs {
             let value = match *role {
                 Input::Past(i) => (&past.tensors()[i]).into(),
+                Input::State(i) => (&past_states.tensors()[i]).into(),
                 Input::EncoderMask(_) | Input::EncoderStates | Input::Cross(_) => {
                     let attending = attending.ok_or_else(|| unexpected("an input", &[]))?;
                     encoder_input(*role, &self.buffers, &attending)?
@@ -199,42 +203,52 @@ impl Graph {
             Output::Logits => given.logits = Some(value),
             Output::Hidden => given.hidden = Some(value),
             Output::Cross(i) => cross[i] = Some(value),
-            Output::Present(_) | Output::Unused => {}
+            Output::Present(_) | Output::State(_) | Output::Unused => {}
         };
         let binding = bound(session, &values).map_err(backend)?;
         let started = Instant::now();
-        let present = match &self.cache_memory {
+        let rows = call.rows.len();
+        let (present, states) = match &self.cache_memory {
             None => {
-                let mut present = unwritten(layout, call.rows.len(), call.columns)?;
+                let mut present = unwritten(layout, rows, call.columns)?;
+                let mut states = states::unwritten(state_layout, rows)?;
                 let outputs = run(
                     session,
                     binding,
                     &selection.roles,
-                    Present::In(&mut present),
+                    Present::In(&mut present, &mut states),
                 );
                 self.stats.record(call.counted, started.elapsed());
                 let outputs = outputs.map_err(backend)?.into_iter();
                 outputs.for_each(|(role, value)| sort(role, value));
-                present
+                (present, states)
             }
             Some(memory) => {
                 let outputs = run(session, binding, &selection.roles, Present::On(memory));
                 self.stats.record(call.counted, started.elapsed());
                 let mut present: Vec<Option<DynValue>> = Vec::new();
                 present.resize_with(layout.len(), || None);
+                let mut states: Vec<Option<DynValue>> = Vec::new();
+                states.resize_with(state_layout.len(), || None);
                 for (role, value) in outputs.map_err(backend)? {
                     match role {
                         Output::Present(i) => present[i] = Some(value),
+                        Output::State(i) => states[i] = Some(value),
                         role => sort(role, value),
                     }
                 }
-                let present: Option<Vec<DynValue>> = present.into_iter().collect();
-                present.ok_or_else(|| unexpected("the cache", &[]))?
+                let all = |tensors: Vec<Option<DynValue>>| {
+                    let tensors: Option<Vec<DynValue>> = tensors.into_iter().collect();
+                    tensors.ok_or_else(|| unexpected("the cache", &[]))
+                };
+                (all(present)?, all(states)?)
             }
         };
         for (value, layout) in present.iter().zip(layout) {
-            let expected = layout.shape(call.rows.len(), call.columns);
-            check_shape(value, &expected, "the cache")?;
+            check_shape(value, &layout.shape(rows, call.columns), "the cache")?;
+        }
+        for (value, layout) in states.iter().zip(state_layout) {
+            check_shape(value, &layout.shape(rows), "a state")?;
         }
         let cross: Option<Vec<DynValue>> = cross.into_iter().collect();
         let cross = cross.ok_or_else(|| unexpected("keys of the encoder's states", &[]))?;
@@ -245,21 +259,25 @@ impl Graph {
         Ok(Grown {
             given,
             present,
+            states: States::new(states, rows),
             cross,
         })
     }
 
-    /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present.
+    /// A run that writes new keys and values to the tensors of the cache, each bound as past and as present. States of
+    /// fixed size are new tensors: the past ones are snapshots.
     pub(super) fn run_in_place(
         &mut self,
         call: &Call<'_>,
         tensors: &mut [DynValue],
-    ) -> Result<Given, ModelError> {
+        past_states: &States,
+    ) -> Result<(Given, States), ModelError> {
         self.buffers.fill(call.rows, call.columns);
         let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
         for (name, role) in &self.signature.inputs {
             let value = match *role {
                 Input::Past(i) => (&tensors[i]).into(),
+                Input::State(i) => (&past_states.tensors()[i]).into(),
                 role => plain_input(role, &self.buffers, call)?,
             };
             values.push((name.into(), value));
@@ -271,12 +289,14 @@ impl Graph {
         } else {
             &self.plain
         };
+        let rows = call.rows.len();
+        let mut states = states::unwritten(&self.signature.states, rows)?;
         let started = Instant::now();
         let outputs = run(
             &mut self.session,
             binding,
             &selection.roles,
-            Present::In(tensors),
+            Present::In(tensors, &mut states),
         );
         self.stats.record(call.counted, started.elapsed());
         let mut given = Given::default();
@@ -284,10 +304,13 @@ impl Graph {
             match role {
                 Output::Logits => given.logits = Some(value),
                 Output::Hidden => given.hidden = Some(value),
-                Output::Present(_) | Output::Cross(_) | Output::Unused => {}
+                Output::Present(_) | Output::State(_) | Output::Cross(_) | Output::Unused => {}
             }
         }
-        Ok(given)
+        for (value, layout) in states.iter().zip(&self.signature.states) {
+            check_shape(value, &layout.shape(rows), "a state")?;
+        }
+        Ok((given, States::new(states, rows)))
     }
 }
 
@@ -302,6 +325,7 @@ fn plain_input<'b>(
         Input::Ids(ty) => buffers.ids.tensor(ty, [rows, n]),
         Input::AttentionMask(ty) => buffers.mask.tensor(ty, [rows, call.columns]),
         Input::PositionIds(ty) => buffers.positions.tensor(ty, [rows, n]),
+        Input::ThreePositionIds(ty) => buffers.positions.three_times(ty, [rows, n]),
         Input::UseCacheBranch => inputs::cache_branch(call.has_past()),
         Input::LogitsToKeep => inputs::logits_to_keep(call.positions),
         _ => Err(unexpected("the cache", &[])),
@@ -337,7 +361,7 @@ fn bound(session: &Session, values: &[NamedInput<'_>]) -> ort::Result<IoBinding>
     Ok(binding)
 }
 
-/// Runs for some of the outputs; all but keys and values come to the processor's memory.
+/// Runs for some of the outputs; all but keys, values and states come to the processor's memory.
 fn run(
     session: &mut Session,
     mut binding: IoBinding,
@@ -350,11 +374,15 @@ fn run(
     for &(place, role) in roles {
         let name = session.outputs()[place].name();
         match (role, &mut present) {
-            (Output::Present(i), Present::In(tensors)) => {
+            (Output::Present(i), Present::In(tensors, _)) => {
                 binding.bind_output(name, &mut tensors[i])?;
                 continue;
             }
-            (Output::Present(_), Present::On(memory)) => {
+            (Output::State(i), Present::In(_, states)) => {
+                binding.bind_output(name, &mut states[i])?;
+                continue;
+            }
+            (Output::Present(_) | Output::State(_), Present::On(memory)) => {
                 binding.bind_output_to_device(name, memory)?;
             }
             // What rows attend to is put together on the processor.

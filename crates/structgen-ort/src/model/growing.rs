@@ -8,38 +8,46 @@ use super::encoded::Encoded;
 use super::graph::{Call, Graph};
 use super::inputs::Feed;
 use super::outputs::{OutputPlace, Outputs};
+use super::probe::Abilities;
 use crate::cache::growing::{Block, GrowingRows};
+use crate::cache::states::StateRows;
 
 /// Runs rows that take the same number of tokens together, as far as that pays. Where the graph does not leave out
-/// padding, they must be of one length as well, and so must the inputs that rows of an encoder-decoder attend to.
+/// padding, they must be of one length as well, and so must the inputs that rows of an encoder-decoder attend to. Where
+/// it takes several tokens after a past of one row alone, such rows are run apart.
 pub(super) fn run(
     graph: &mut Graph,
-    rows: &mut GrowingRows,
+    (rows, states): (&mut GrowingRows, &mut StateRows),
     mut encoded: Option<&mut Encoded>,
-    takes_padding: bool,
+    abilities: Abilities,
     runs: &[RowRun<'_>],
     hidden: bool,
     outputs: &mut Outputs,
 ) -> Result<Vec<OutputPlace>, ModelError> {
-    let mut alike: BTreeMap<(usize, usize, usize), Vec<usize>> = BTreeMap::new();
+    let mut alike: BTreeMap<[usize; 4], Vec<usize>> = BTreeMap::new();
     for (index, run) in runs.iter().enumerate() {
-        let len = rows.len(run.row).filter(|_| !takes_padding).unwrap_or(0);
+        let own = rows.len(run.row).unwrap_or(0);
+        let len = if abilities.padding { 0 } else { own };
+        let is_alone = !abilities.several_of_rows && run.tokens.len() > 1 && own > 0;
+        let alone = if is_alone { index + 1 } else { 0 };
         let input = encoded
             .as_ref()
             .map_or(0, |encoded| encoded.input_len(run.row));
         alike
-            .entry((run.tokens.len(), len, input))
+            .entry([run.tokens.len(), len, input, alone])
             .or_default()
             .push(index);
     }
     let mut places = vec![OutputPlace::default(); runs.len()];
     let mut grown = Vec::with_capacity(alike.len());
-    for ((n, ..), alike) in alike {
+    for ([n, ..], alike) in alike {
         let ids: Vec<_> = alike.iter().map(|&index| runs[index].row).collect();
         for group in rows.grouped(&ids) {
             let group: Vec<usize> = group.into_iter().map(|at| alike[at]).collect();
             let ids: Vec<_> = group.iter().map(|&index| runs[index].row).collect();
             let past = rows.assemble(&ids)?;
+            let named: Vec<_> = ids.iter().copied().map(Some).collect();
+            let past_states = states.assemble(&named)?;
             let columns = past.len() + n;
             let feeds = group
                 .iter()
@@ -62,7 +70,7 @@ pub(super) fn run(
                 None => None,
             };
             let attending = attended.as_ref().and_then(|attended| attended.view());
-            let after = graph.run_growing(&call, &past, attending)?;
+            let after = graph.run_growing(&call, &past, &past_states, attending)?;
             let run = outputs.keep(after.given, group.len(), n, call.positions, hidden)?;
             for (row, index) in group.into_iter().enumerate() {
                 let positions = runs[index].positions;
@@ -73,12 +81,16 @@ pub(super) fn run(
                 };
             }
             let block = Block::new(after.present, past.padding().to_vec(), columns);
-            grown.push((ids, block, n));
+            grown.push((ids, block, after.states, n));
         }
     }
     // Nothing fails from here on: either all rows have grown or none.
-    for (ids, block, n) in grown {
+    for (ids, block, after, n) in grown {
         rows.commit(&ids, block, n);
+        let lens = ids
+            .iter()
+            .map(|&row| Some((row, rows.len(row).unwrap_or(0))));
+        states.commit(lens, after);
     }
     Ok(places)
 }

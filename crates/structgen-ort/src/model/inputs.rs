@@ -35,7 +35,9 @@ impl Buffers {
             match *input {
                 Input::Ids(ty) => buffers.ids.wants_short = ty == Integer::I32,
                 Input::AttentionMask(ty) => buffers.mask.wants_short = ty == Integer::I32,
-                Input::PositionIds(ty) => buffers.positions.wants_short = ty == Integer::I32,
+                Input::PositionIds(ty) | Input::ThreePositionIds(ty) => {
+                    buffers.positions.wants_short = ty == Integer::I32
+                }
                 Input::EncoderMask(ty) => buffers.encoder_mask.wants_short = ty == Integer::I32,
                 _ => {}
             }
@@ -94,17 +96,32 @@ impl Integers {
         shape: [usize; 2],
     ) -> Result<SessionInputValue<'static>, ModelError> {
         match ty {
-            Integer::I64 => input(&self.long, shape),
-            Integer::I32 => input(&self.short, shape),
+            Integer::I64 => input(self.long.clone(), shape),
+            Integer::I32 => input(self.short.clone(), shape),
+        }
+    }
+
+    /// The same numbers three times, as an input of three dimensions.
+    pub(super) fn three_times(
+        &self,
+        ty: Integer,
+        [rows, n]: [usize; 2],
+    ) -> Result<SessionInputValue<'static>, ModelError> {
+        match ty {
+            Integer::I64 => input(self.long.repeat(3), [3, rows, n]),
+            Integer::I32 => input(self.short.repeat(3), [3, rows, n]),
         }
     }
 }
 
-fn input<T>(numbers: &[T], shape: [usize; 2]) -> Result<SessionInputValue<'static>, ModelError>
+fn input<T, const D: usize>(
+    numbers: Vec<T>,
+    shape: [usize; D],
+) -> Result<SessionInputValue<'static>, ModelError>
 where
     T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static,
 {
-    let tensor = Tensor::from_array((shape, numbers.to_vec()));
+    let tensor = Tensor::from_array((shape, numbers));
     Ok(tensor.map_err(backend)?.into())
 }
 

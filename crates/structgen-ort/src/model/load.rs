@@ -18,13 +18,15 @@ use structgen_vocab::TokenId;
 use super::encoded::Encoded;
 use super::encoder::Encoder;
 use super::graph::Graph;
-use super::long_rope::RowTexts;
 use super::outputs::Outputs;
 use super::probe::Abilities;
+use super::texts::RowTexts;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
-use crate::config::{LongRope, ModelConfig, Names};
+use crate::cache::states::StateRows;
+use crate::config::{LongRope, ModelConfig};
 use crate::memory;
+use crate::names::Names;
 use crate::operators::Operators;
 use crate::runtime::prepare_cuda;
 use crate::signature::Signature;
@@ -229,7 +231,7 @@ impl OrtModel {
             Some(LongRope::ByLength { border })
                 if border < self.info.context_length && operators.has("If") =>
             {
-                self.texts = Some(RowTexts::new(border));
+                self.texts = Some(RowTexts::new(Some(border)));
             }
             Some(LongRope::ShortAlone { border }) if border < self.info.context_length => {
                 let context_length = std::mem::replace(&mut self.info.context_length, border);
@@ -240,8 +242,13 @@ impl OrtModel {
             }
             _ => {}
         }
+        let has_states = !self.graph.signature.states.is_empty();
+        if has_states && self.texts.is_none() {
+            self.texts = Some(RowTexts::new(None));
+        }
         self.abilities.tokens_alone = single_tokens;
-        self.abilities.rows_alone = single_tokens || self.texts.is_some();
+        let has_border = self.texts.as_ref().is_some_and(RowTexts::has_border);
+        self.abilities.rows_alone = single_tokens || has_border;
         // The decoder of an encoder-decoder takes no mask of its own text.
         self.abilities.padding &= self.encoded.is_none();
         self.probe(dynamic.is_some());
@@ -254,10 +261,12 @@ impl OrtModel {
         };
         let quantization = dynamic.filter(|_| !single_tokens);
         let is_padding_read = !abilities.padding && !abilities.rows_alone && !self.shares_buffers();
+        let are_rows_mixed = abilities.rows_alone && !single_tokens && !has_border;
         let notes = [
             (!abilities.several_after_past).then_some(LoadNote::OneTokenAtATime),
             (!abilities.all_positions).then_some(LoadNote::LastPositionAlone),
             is_padding_read.then_some(LoadNote::RowsApart),
+            are_rows_mixed.then_some(LoadNote::RowsAlone),
             quantization.map(|operator| LoadNote::DynamicQuantization { operator }),
             sliding_window(config, operators, self.info.context_length),
         ];
@@ -289,8 +298,13 @@ impl OrtModel {
         let (inputs, outputs) = (session.inputs(), session.outputs());
         let begun = { beginning.as_ref() }.map(|session| (session.inputs(), session.outputs()));
         let signature = Signature::read(inputs, &optional, outputs, begun, names, config)?;
-        // Attention by distance, as T5's, has no end; its family is trained on texts of this length.
-        let unbounded = (!signature.cross.is_empty()).then_some(512);
+        // Attention by distance, as T5's, has no end, and neither have recurrences; their families were trained on
+        // texts of these lengths.
+        let unbounded = match (signature.cross.is_empty(), signature.cache.is_empty()) {
+            (false, _) => Some(512),
+            (true, true) => Some(2048),
+            (true, false) => None,
+        };
         let context_length = { config.context_length.or(unbounded) }.ok_or(LoadError::Untold {
             what: "the context length",
             field: "max_position_embeddings",
@@ -309,6 +323,7 @@ impl OrtModel {
         let model = Self {
             info,
             rows: Rows::Growing(rows),
+            states: StateRows::new(signature.states.clone()),
             opened: 0,
             abilities: Abilities::default(),
             texts: None,

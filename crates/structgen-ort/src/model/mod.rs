@@ -7,11 +7,11 @@ mod graph;
 mod growing;
 mod inputs;
 mod load;
-mod long_rope;
 mod outputs;
 mod probe;
 mod slots;
 mod steps;
+mod texts;
 
 pub use bare::BareRun;
 pub use load::{LoadOptions, ModelSource};
@@ -26,11 +26,12 @@ use structgen_vocab::TokenId;
 use crate::LoadNote;
 use crate::cache::growing::GrowingRows;
 use crate::cache::slots::SlotRows;
+use crate::cache::states::StateRows;
 use encoded::Encoded;
 use graph::Graph;
-use long_rope::RowTexts;
 use outputs::{OutputPlace, Outputs};
 use probe::Abilities;
+use texts::{RowTexts, with_texts};
 
 /// A language model that ONNX Runtime runs.
 ///
@@ -53,11 +54,14 @@ pub struct OrtModel {
     graph: Graph,
     info: ModelInfo,
     rows: Rows,
+    /// Their states of fixed size, where the graph has any.
+    states: StateRows,
     /// The number of rows ever opened.
     opened: u64,
     /// What the graph does right, as far as it matters for how texts are cut into runs.
     abilities: Abilities,
-    /// The rows' texts, where rotary factors depend on their length.
+    /// The rows' texts, where they may have to be run again: where rotary factors depend on their length, and where
+    /// rows have states of fixed size.
     texts: Option<RowTexts>,
     /// The encoder and what its inputs became, for an encoder-decoder.
     encoded: Option<Encoded>,
@@ -114,27 +118,56 @@ impl OrtModel {
         }
     }
 
+    /// Cuts a row's cache to a length, or where it has states to that of the last snapshot before it.
     fn cut_cache(&mut self, row: RowId, len: usize) {
+        let len = self.states.cut(row, len);
         match &mut self.rows {
             Rows::Growing(rows) => rows.cut(row, len),
             Rows::Slots(rows) => rows.cut(row, len),
         }
     }
 
-    /// The texts of the rows that are run again from their beginning, whose cache is emptied; `None` where there are
-    /// none.
+    /// Runs what the cache lacks of the rows' texts before a call, as far as that is best run by itself.
+    fn catch_up(&mut self, runs: &[RowRun<'_>]) -> Result<(), ModelError> {
+        let Some(texts) = self.texts.take() else {
+            return Ok(());
+        };
+        let missing = runs.iter().filter_map(|run| {
+            let cached = self.cached_len(run.row)?;
+            let tokens = texts.missing(run.row, cached)?;
+            let positions = 0;
+            Some(RowRun {
+                row: run.row,
+                tokens,
+                positions,
+            })
+        });
+        let missing: Vec<RowRun<'_>> = missing.collect();
+        let ran = match &missing[..] {
+            [] => Ok(()),
+            missing if self.is_one_step(missing) => self.run_step(missing, false).map(drop),
+            missing => self.run_in_steps(missing, false).map(drop),
+        };
+        self.texts = Some(texts);
+        // Nobody asked for these.
+        self.outputs.clear();
+        ran
+    }
+
+    /// What is run of the rows whose cache lacks the end of their texts, or has to be emptied; `None` where there are
+    /// no texts.
     fn replayed(&mut self, runs: &[RowRun<'_>]) -> Option<Vec<Option<Vec<TokenId>>>> {
-        let texts = self.texts.as_mut()?;
-        let replayed = runs.iter().map(|run| texts.replayed(run.row, run.tokens));
-        let replayed: Vec<_> = replayed.collect();
-        for (run, _) in runs
-            .iter()
-            .zip(&replayed)
-            .filter(|(_, text)| text.is_some())
-        {
-            self.cut_cache(run.row, 0);
-        }
-        Some(replayed)
+        self.texts.as_ref()?;
+        let replayed = runs.iter().map(|run| {
+            let texts = self.texts.as_mut()?;
+            if texts.is_outgrown(run.row, run.tokens.len()) {
+                self.cut_cache(run.row, 0);
+            }
+            let cached = self.cached_len(run.row)?;
+            let texts = self.texts.as_ref()?;
+            texts.replayed(run.row, cached, run.tokens)
+        });
+        Some(replayed.collect())
     }
 
     /// How many of a row's first `len` tokens stay in the decoder's cache.
@@ -179,6 +212,7 @@ impl LanguageModel for OrtModel {
         self.check_len(row, len)?;
         let fork = self.next_row();
         let cached = self.cached_of(row, len);
+        let cached = self.states.fork(row, cached, fork);
         match &mut self.rows {
             Rows::Growing(rows) => rows.fork(row, cached, fork),
             Rows::Slots(rows) => rows.fork(row, cached, fork)?,
@@ -210,6 +244,7 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.close(row),
             Rows::Slots(rows) => rows.close(row),
         }
+        self.states.close(row);
         if let Some(texts) = &mut self.texts {
             texts.close(row);
         }
@@ -235,13 +270,14 @@ impl LanguageModel for OrtModel {
             Rows::Growing(rows) => rows.bytes(row),
             Rows::Slots(rows) => rows.bytes(row),
         };
-        input + cached
+        input + cached + self.states.bytes(row)
     }
 
     fn run(&mut self, runs: &[RowRun<'_>], hidden: bool) -> Result<RunOutput<'_>, ModelError> {
         check_run(self, runs, hidden)?;
         let before = self.graph.stats.backend_time;
         self.outputs.clear();
+        self.catch_up(runs)?;
         let replayed = self.replayed(runs);
         let replay: Vec<RowRun<'_>>;
         let to_run = match &replayed {
@@ -274,16 +310,6 @@ impl LanguageModel for OrtModel {
     fn stats(&self) -> ModelStats {
         self.graph.stats
     }
-}
-
-/// The runs, with the whole text of a row where it is run again.
-fn with_texts<'a>(runs: &[RowRun<'a>], texts: &'a [Option<Vec<TokenId>>]) -> Vec<RowRun<'a>> {
-    let pairs = runs.iter().zip(texts);
-    let whole = pairs.map(|(run, text)| RowRun {
-        tokens: text.as_deref().unwrap_or(run.tokens),
-        ..*run
-    });
-    whole.collect()
 }
 
 fn outlets(outlets: &[ort::value::Outlet]) -> Vec<(String, String)> {

@@ -3,12 +3,16 @@
 //! A decoder should compute the same logits however a text is cut into runs, and whatever shares its tensors. Not every
 //! export does:
 //!
-//! - ONNX Runtime's operator `GroupQueryAttention` takes from the attention mask the number of positions that a row has,
-//!   and counts them from the row's first one. Where rows are padded on the left, it attends to the padding and not to
-//!   the end of the text.
+//! - ONNX Runtime's operator `GroupQueryAttention` takes from the attention mask the number of positions that a row
+//!   has, and counts them from the row's first one. Where rows are padded on the left, it attends to the padding and
+//!   not to the end of the text.
 //! - Decoders that were traced with a single new token keep its mask: several tokens after a past see one another's
 //!   future, or none of the past.
 //! - Graphs whose output matrix was pruned to the last position return its logits alone.
+//! - Recurrent models that were traced as they read a prompt, or as they write a token, take several tokens after a
+//!   past for a beginning, or leave no state after a prompt.
+//! - Graphs that were traced with one row may mix the rows of a run, and `GroupQueryAttention` takes several tokens
+//!   after a past of a single row alone.
 //!
 //! None of them reports it, and which operators a graph has says little about how it uses them. So it is tried.
 
@@ -19,7 +23,7 @@ use structgen_decode::{
 use structgen_vocab::TokenId;
 
 use super::{OrtModel, Rows};
-use crate::signature::{CacheTensor, Float};
+use crate::signature::Float;
 
 /// What a graph does right, as far as it matters for how texts are cut into runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +32,11 @@ pub(super) struct Abilities {
     pub(super) padding: bool,
     /// Several tokens after a past have the logits that they have one after another.
     pub(super) several_after_past: bool,
+    /// The same of several rows in one run.
+    pub(super) several_of_rows: bool,
     /// The logits of every position are returned, or of as many last ones as are asked for.
     pub(super) all_positions: bool,
-    /// Every token is run by itself, by the user's wish.
+    /// Every token is run by itself, by the user's wish or because a prompt leaves other states than its tokens do.
     pub(super) tokens_alone: bool,
     /// Every row is run by itself, by the user's wish or because the rows of a run are not independent.
     pub(super) rows_alone: bool,
@@ -48,6 +54,7 @@ impl Default for Abilities {
         Self {
             padding: true,
             several_after_past: true,
+            several_of_rows: true,
             all_positions: true,
             tokens_alone: false,
             rows_alone: false,
@@ -105,20 +112,37 @@ impl OrtModel {
                 (self.logits(other, &past[..1], 1)?.remove(0), third)
             }
         };
-        let is_half = |tensor: &CacheTensor| tensor.float == Float::F16;
-        let share = match self.graph.signature.cache.iter().any(is_half) {
+        let signature = &self.graph.signature;
+        let keys = signature.cache.iter().map(|tensor| tensor.float);
+        let mut floats = keys.chain(signature.states.iter().map(|state| state.float));
+        let share = match floats.any(|float| float == Float::F16) {
             _ if scales_vary => SAME_WHERE_SCALES_VARY,
             true => SAME_IN_HALF_PRECISION,
             false => SAME,
         };
         let allowed = apart(&alone, &third) * share;
-        let is_same = |a: &[f32], b: &[f32]| apart(a, b) <= allowed;
+        let is_same = move |a: &[f32], b: &[f32]| apart(a, b) <= allowed;
 
         let len = self.row_len(row).unwrap_or(0);
         let [single, padded] = [self.fork_row(row, len)?, self.fork_row(row, len)?];
         let mut expected = Vec::with_capacity(rest.len());
         for token in rest.chunks(1) {
             expected.extend(self.logits(single, token, 1)?);
+        }
+        if !self.graph.signature.states.is_empty() && !found.tokens_alone {
+            let single = self.one_by_one(&text)?;
+            if !is_same(&single[PAST - 1], &third)
+                || !is_same(&single[text.len() - 1], &expected[rest.len() - 1])
+            {
+                // What follows the prompt is of no use. Token by token a text depends on no cut at least, and an export
+                // that writes at all is right so.
+                self.abilities.tokens_alone = true;
+                let found = self.try_abilities(scales_vary)?;
+                return Ok(Abilities {
+                    several_after_past: false,
+                    ..found
+                });
+            }
         }
         let positions = if found.all_positions { rest.len() } else { 1 };
         // A graph that refuses the run has not changed the row.
@@ -132,10 +156,52 @@ impl OrtModel {
 
         self.abilities = found;
         if matches!(self.rows, Rows::Growing(_)) && !found.rows_alone && self.encoded.is_none() {
+            let last = &expected[rest.len() - 1];
             let logits = self.logits_beside(padded, rest, single);
-            found.padding = logits.is_ok_and(|logits| is_same(&logits, &expected[rest.len() - 1]));
+            found.padding = logits.is_ok_and(|logits| is_same(&logits, last));
+            if !found.padding {
+                let mut independent = |n| {
+                    let rows = [(past, &rest[..n]), (rest, &past[..n])];
+                    self.are_independent(rows, is_same).unwrap_or(false)
+                };
+                found.rows_alone = !independent(1);
+                found.several_of_rows = independent(PAST);
+            }
         }
         Ok(found)
+    }
+
+    /// Whether two texts of one length, each a past and what is run after it, have the logits together that they have
+    /// alone.
+    fn are_independent(
+        &mut self,
+        texts: [(&[TokenId], &[TokenId]); 2],
+        is_same: impl Fn(&[f32], &[f32]) -> bool,
+    ) -> Result<bool, ModelError> {
+        let mut rows = Vec::new();
+        let mut alone = Vec::new();
+        for (past, rest) in texts {
+            let row = self.open_attempt()?;
+            self.logits(row, past, 0)?;
+            let fork = self.fork_row(row, self.row_len(row).unwrap_or(0))?;
+            alone.extend(self.logits(fork, rest, 1)?);
+            rows.push((row, rest));
+        }
+        let runs = { rows.iter() }.map(|&(row, rest)| RowRun::last(row, rest));
+        let runs: Vec<RowRun<'_>> = runs.collect();
+        let output = self.run(&runs, false)?;
+        let mut together = output.rows().iter().zip(&alone);
+        Ok(together.all(|(together, alone)| is_same(together.last(), alone)))
+    }
+
+    /// The logits after each token of a text, each run by itself.
+    fn one_by_one(&mut self, text: &[TokenId]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let row = self.open_attempt()?;
+        let mut all = Vec::with_capacity(text.len());
+        for token in text.chunks(1) {
+            all.extend(self.logits(row, token, 1)?);
+        }
+        Ok(all)
     }
 
     /// A row for an attempt; that of an encoder-decoder has an input, and the token that starts the output.

@@ -9,7 +9,7 @@ use std::error::Error;
 
 use structgen_decode::{
     LanguageModel, ModelError,
-    model::{ModelStats, RowRun},
+    model::{ModelStats, RowId, RowRun},
 };
 use structgen_vocab::TokenId;
 
@@ -19,6 +19,8 @@ use super::outputs::{OutputPlace, Outputs};
 use super::{OrtModel, Rows};
 use crate::LoadError;
 use crate::cache::slots::SlotRows;
+use crate::cache::states::{StateRows, States};
+use crate::signature::Form;
 
 /// Fills up the batch where a run does not name a slot's row.
 const FILLER: [TokenId; 1] = [TokenId(0)];
@@ -26,10 +28,15 @@ const FILLER: [TokenId; 1] = [TokenId(0)];
 impl OrtModel {
     /// Keeps rows in buffers from now on, if a run of one token shows that the graph can write to them.
     pub(super) fn share_buffers(&mut self) -> Result<(), LoadError> {
-        if self.graph.signature.cache.iter().any(|tensor| tensor.joint) {
-            return Err(LoadError::NotShared {
-                reason: "its keys and values are one tensor".into(),
-            });
+        let mut forms = self.graph.signature.cache.iter().map(|tensor| tensor.form);
+        let reason = match forms.find(|&form| form != Form::Heads) {
+            None => None,
+            Some(Form::Joint | Form::OneHead) => Some("its keys and values are one tensor"),
+            Some(_) => Some("its keys and values are not [batch, heads, past, dim]"),
+        };
+        if let Some(reason) = reason {
+            let reason = reason.into();
+            return Err(LoadError::NotShared { reason });
         }
         let layout = self.graph.signature.cache.clone();
         self.rows = Rows::Slots(SlotRows::new(layout, self.info.context_length));
@@ -52,7 +59,7 @@ impl OrtModel {
 /// Runs all rows that take one token together, and each of the others alone.
 pub(super) fn run(
     graph: &mut Graph,
-    rows: &mut SlotRows,
+    (rows, states): (&mut SlotRows, &mut StateRows),
     runs: &[RowRun<'_>],
     hidden: bool,
     outputs: &mut Outputs,
@@ -67,8 +74,11 @@ pub(super) fn run(
     }
     let mut places = vec![OutputPlace::default(); runs.len()];
     let is_alone = |index: &usize| !together.contains(index);
+    let mut after = Vec::with_capacity(runs.len());
     for index in (0..runs.len()).filter(is_alone) {
-        let run = run_alone(graph, rows, &runs[index], hidden, outputs)?;
+        let past = states.assemble(&[Some(runs[index].row)])?;
+        let (run, new) = run_alone(graph, rows, &past, &runs[index], hidden, outputs)?;
+        after.push((vec![Some(runs[index].row)], new));
         let positions = runs[index].positions;
         places[index] = OutputPlace {
             run,
@@ -77,7 +87,11 @@ pub(super) fn run(
         };
     }
     if !together.is_empty() {
-        run_together(graph, rows, runs, &together, hidden, outputs, &mut places)?;
+        let found = run_together(graph, (rows, states), runs, &together, hidden, outputs)?;
+        for (index, place) in together.iter().zip(found.places) {
+            places[*index] = place;
+        }
+        after.push((found.rows, found.states));
     }
     // Nothing fails from here on: what the runs above wrote after the rows' ends now belongs to them.
     for run in (0..runs.len()).filter(is_alone).map(|index| &runs[index]) {
@@ -87,16 +101,23 @@ pub(super) fn run(
     if !named.is_empty() {
         rows.commit_shared(&named);
     }
+    for (named, new) in after {
+        let lens = named
+            .into_iter()
+            .map(|row| Some((row?, rows.len(row?).unwrap_or(0))));
+        states.commit(lens, new);
+    }
     Ok(places)
 }
 
 fn run_alone(
     graph: &mut Graph,
     rows: &mut SlotRows,
+    states: &States,
     run: &RowRun<'_>,
     hidden: bool,
     outputs: &mut Outputs,
-) -> Result<usize, ModelError> {
+) -> Result<(usize, States), ModelError> {
     let n = run.tokens.len();
     let end = rows.len(run.row).unwrap_or(0) + n;
     let buffers = rows.own(run.row, end)?;
@@ -110,19 +131,28 @@ fn run_alone(
         hidden,
         counted: n,
     };
-    let given = graph.run_in_place(&call, &mut buffers.tensors)?;
-    outputs.keep(given, 1, n, call.positions, hidden)
+    let (given, after) = graph.run_in_place(&call, &mut buffers.tensors, states)?;
+    let run = outputs.keep(given, 1, n, call.positions, hidden)?;
+    Ok((run, after))
+}
+
+/// What a run of the shared buffer returned.
+struct Together {
+    /// Where the outputs of the rows are, in the order of the call.
+    places: Vec<OutputPlace>,
+    /// The states, and the row of each; none where the run did not name a slot's row.
+    rows: Vec<Option<RowId>>,
+    states: States,
 }
 
 fn run_together(
     graph: &mut Graph,
-    rows: &mut SlotRows,
+    (rows, states): (&mut SlotRows, &StateRows),
     runs: &[RowRun<'_>],
     together: &[usize],
     hidden: bool,
     outputs: &mut Outputs,
-    places: &mut [OutputPlace],
-) -> Result<(), ModelError> {
+) -> Result<Together, ModelError> {
     let named: Vec<_> = together.iter().map(|&index| runs[index].row).collect();
     let (buffers, slots) = rows.shared(&named)?;
     let index_of = |row| {
@@ -148,25 +178,26 @@ fn run_together(
         hidden,
         counted: named.len(),
     };
-    let given = graph.run_in_place(&call, &mut buffers.tensors)?;
+    let named: Vec<_> = slots.iter().map(|slot| slot.row).collect();
+    let past = states.assemble(&named)?;
+    let (given, after) = graph.run_in_place(&call, &mut buffers.tensors, &past)?;
     let run = outputs.keep(given, slots.len(), 1, 1, hidden)?;
-    for (row, index) in indices.into_iter().enumerate() {
-        if let Some(index) = index {
-            let positions = runs[index].positions;
-            places[index] = OutputPlace {
-                run,
-                row,
-                positions,
-            };
-        }
-    }
-    Ok(())
+    let place = |index: &usize| OutputPlace {
+        run,
+        row: { indices.iter() }
+            .position(|of| *of == Some(*index))
+            .unwrap_or(0),
+        positions: runs[*index].positions,
+    };
+    Ok(Together {
+        places: together.iter().map(place).collect(),
+        rows: named,
+        states: after,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use structgen_decode::model::RowId;
-
     use super::super::tests::{open, tokens};
     use super::*;
 

@@ -82,16 +82,27 @@ impl OrtModel {
         hidden: bool,
     ) -> Result<Vec<OutputPlace>, ModelError> {
         let (graph, outputs) = (&mut self.graph, &mut self.outputs);
-        match &mut self.rows {
+        let states = &mut self.states;
+        let places = match &mut self.rows {
             Rows::Growing(rows) => {
-                let padding = self.abilities.padding;
+                let abilities = self.abilities;
                 let encoded = self.encoded.as_mut();
-                let places = growing::run(graph, rows, encoded, padding, runs, hidden, outputs)?;
+                let places = growing::run(
+                    graph,
+                    (rows, states),
+                    encoded,
+                    abilities,
+                    runs,
+                    hidden,
+                    outputs,
+                )?;
                 rows.release_left_blocks();
-                Ok(places)
+                places
             }
-            Rows::Slots(rows) => slots::run(graph, rows, runs, hidden, outputs),
-        }
+            Rows::Slots(rows) => slots::run(graph, (rows, states), runs, hidden, outputs)?,
+        };
+        self.states.release_left();
+        Ok(places)
     }
 }
 

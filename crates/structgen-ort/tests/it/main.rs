@@ -5,6 +5,7 @@ mod encoder_decoders;
 mod faults;
 mod models;
 mod programs;
+mod recurrent;
 mod slots;
 mod sources;
 mod support;

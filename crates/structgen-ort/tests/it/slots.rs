@@ -62,6 +62,13 @@ fn rows_of_different_lengths_run_apart_where_the_graph_would_take_padding_for_te
                 );
             }
         }
+        // Several tokens of several rows of one length, which the operator refuses, as drafts of a batch are.
+        let runs = [rows[0], rows[2]].map(|row| RowRun::last(row, &text[..4]));
+        let output = model.run(&runs, false).unwrap();
+        let expected = fresh(&mut shared, &[&text[..11], &text[..4]].concat());
+        for row in output.rows() {
+            assert!(apart(row.last(), &expected) < 1e-2, "{name}");
+        }
     }
     assert_eq!(copied().info().packing, Packing::Uniform);
 }

@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 12] = [
+pub(crate) const LAYOUTS: [&str; 23] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
@@ -29,6 +29,17 @@ pub(crate) const LAYOUTS: [&str; 12] = [
     "genai_gpt2",
     "shared_buffer",
     "shared_float16",
+    "fused_heads",
+    "turned_keys",
+    "key_value",
+    "key_value_one_head",
+    "short_conv",
+    "genai_short_conv",
+    "shared_short_conv",
+    "gated_delta",
+    "state_space",
+    "state_space_attention",
+    "state_space_attention_float16",
 ];
 
 /// The runtime library, which is fetched where it is missing.

@@ -1,9 +1,18 @@
 //! The inputs and outputs of a graph, checked before it is run.
 
+mod cache;
+mod caches;
+mod state;
+
+pub(crate) use cache::{CacheTensor, Form};
+pub(crate) use state::StateTensor;
+
 use ort::value::{Outlet, TensorElementType, ValueType};
 
 use crate::LoadError;
-use crate::config::{ModelConfig, Names, PastNames};
+use crate::config::ModelConfig;
+use crate::names::Names;
+use caches::Caches;
 
 /// The inputs and outputs of a decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +25,8 @@ pub(crate) struct Signature {
     pub(crate) beginning: Option<Roles>,
     /// The tensors of the cache, in the order in which [`Input::Past`] numbers them.
     pub(crate) cache: Vec<CacheTensor>,
+    /// The states of fixed size, in the order in which [`Input::State`] numbers them.
+    pub(crate) states: Vec<StateTensor>,
     /// The tensors that a decoder makes once of its encoder's states, in the order in which [`Input::Cross`] numbers
     /// them; none for a decoder alone.
     pub(crate) cross: Vec<CacheTensor>,
@@ -40,11 +51,15 @@ pub(crate) enum Input {
     Ids(Integer),
     AttentionMask(Integer),
     PositionIds(Integer),
+    /// Position ids as Qwen's models of images have them, three of each token, which are one in a text.
+    ThreePositionIds(Integer),
     /// A switch of merged decoders: false for a run without a past.
     UseCacheBranch,
     /// The number of last positions whose logits are wanted, as a scalar.
     LogitsToKeep,
     Past(usize),
+    /// A state of fixed size.
+    State(usize),
     /// Which of the encoder's states are of the text.
     EncoderMask(Integer),
     EncoderStates,
@@ -59,6 +74,7 @@ pub(crate) enum Output {
     /// The last layer's normalised states.
     Hidden,
     Present(usize),
+    State(usize),
     /// Keys or values of the encoder's states, from a run without a past.
     Cross(usize),
     /// Not used.
@@ -79,38 +95,13 @@ pub(crate) enum Float {
     F16,
 }
 
-/// One tensor of the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CacheTensor {
-    pub(crate) float: Float,
-    /// Whether keys and values are one tensor, whose first dimension is two.
-    pub(crate) joint: bool,
-    pub(crate) heads: usize,
-    pub(crate) head_dim: usize,
-}
-
-impl CacheTensor {
-    /// Keys and values of a joint tensor are two parts.
-    pub(crate) fn parts(&self) -> usize {
-        if self.joint { 2 } else { 1 }
-    }
-
-    /// The bytes of a position of a row.
-    pub(crate) fn bytes(&self) -> usize {
-        let number = match self.float {
-            Float::F32 => 4,
-            Float::F16 => 2,
-        };
-        self.parts() * self.heads * self.head_dim * number
-    }
-
-    /// The shape with this many rows and positions: `[rows, heads, len, dim]`, or `[2, rows, heads, len, dim]`.
-    pub(crate) fn shape(&self, rows: usize, len: usize) -> Vec<usize> {
-        let mut shape = vec![rows, self.heads, len, self.head_dim];
-        if self.joint {
-            shape.insert(0, 2);
+impl Float {
+    /// The bytes of a number.
+    fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 => 2,
         }
-        shape
     }
 }
 
@@ -125,22 +116,27 @@ impl Signature {
         names: &Names,
         config: &ModelConfig,
     ) -> Result<Self, LoadError> {
-        let caches = Caches {
-            own: cache_names(inputs, names)?,
-            cross: cross_names(inputs, names),
-        };
+        let caches = Caches::of(inputs, names)?;
         let has_encoder = !caches.cross.is_empty();
         let tensors = |pairs: &[(String, String)], outputs: &[Outlet]| {
             let tensors = pairs.iter().map(|(past, present)| {
                 let past = find(inputs, past, "input")?;
                 let present = find(outputs, present, "output")?;
-                cache_tensor(past, present, config)
+                CacheTensor::read(past, present, config)
             });
             tensors.collect::<Result<Vec<_>, LoadError>>()
         };
+        let states = |outputs: &[Outlet]| {
+            let states = caches.states.iter().map(|(past, present)| {
+                let past = find(inputs, past, "input")?;
+                StateTensor::read(past, find(outputs, present, "output")?)
+            });
+            states.collect::<Result<Vec<_>, LoadError>>()
+        };
         let begun = beginning.map_or(outputs, |(_, outputs)| outputs);
         find(inputs, &names.input_ids, "input")?;
-        if !has_encoder {
+        // Without attention there is nothing to mask.
+        if !has_encoder && !caches.own.is_empty() {
             find(inputs, &names.attention_mask, "input")?;
         }
         let (logits, width) = logits(find(outputs, &names.logits, "output")?, config)?;
@@ -160,6 +156,7 @@ impl Signature {
                 Some((inputs, outputs)) => {
                     // It returns what the other graph takes.
                     tensors(&caches.own, outputs)?;
+                    states(outputs)?;
                     let outputs = { outputs.iter() }.map(|outlet| output(outlet, names, &caches));
                     let inputs = inputs.iter().map(fed);
                     Some(Roles {
@@ -170,6 +167,7 @@ impl Signature {
                 None => None,
             },
             cache: tensors(&caches.own, outputs)?,
+            states: states(outputs)?,
             cross: tensors(&caches.cross, begun)?,
             logits,
             width,
@@ -185,64 +183,14 @@ impl Signature {
     }
 }
 
-/// The names of past inputs and present outputs, layer by layer.
-fn cache_names(inputs: &[Outlet], names: &Names) -> Result<Vec<(String, String)>, LoadError> {
-    let has = |name: &str| inputs.iter().any(|outlet| outlet.name() == name);
-    let of_layer = |layer| match &names.past {
-        PastNames::Separate([past_key, past_value, key, value]) => vec![
-            (past_key.name(layer), key.name(layer)),
-            (past_value.name(layer), value.name(layer)),
-        ],
-        PastNames::Joint([past, present]) => vec![(past.name(layer), present.name(layer))],
-    };
-    let mut pairs = Vec::new();
-    // More layers than inputs cannot be; the bound also ends a template without a number in effect.
-    for layer in 0..inputs.len() {
-        let layer = of_layer(layer);
-        if !has(&layer[0].0) {
-            break;
-        }
-        pairs.extend(layer);
-    }
-    if pairs.is_empty() {
-        return Err(LoadError::NoCache {
-            example: of_layer(0)[0].0.clone(),
-            present: all_names(inputs),
-        });
-    }
-    Ok(pairs)
-}
-
-/// The inputs and outputs with keys and values of an encoder's states, layer by layer; none where there is no encoder.
-fn cross_names(inputs: &[Outlet], names: &Names) -> Vec<(String, String)> {
-    let Some([past_key, past_value, key, value]) = &names.cross else {
-        return Vec::new();
-    };
-    let has = |layer: &usize| {
-        let name = past_key.name(*layer);
-        inputs.iter().any(|outlet| outlet.name() == name)
-    };
-    let layers = (0..inputs.len()).take_while(has);
-    let of_layer = |layer| {
-        [
-            (past_key.name(layer), key.name(layer)),
-            (past_value.name(layer), value.name(layer)),
-        ]
-    };
-    layers.flat_map(of_layer).collect()
-}
-
-/// The names of inputs that outputs of an earlier run are fed to, each with that output.
-struct Caches {
-    own: Vec<(String, String)>,
-    cross: Vec<(String, String)>,
-}
-
 fn input(outlet: &Outlet, names: &Names, caches: &Caches) -> Result<Input, LoadError> {
     let name = outlet.name();
     let position = |pairs: &[(String, String)]| pairs.iter().position(|(past, _)| past == name);
     if let Some(i) = position(&caches.own) {
         return Ok(Input::Past(i));
+    }
+    if let Some(i) = position(&caches.states) {
+        return Ok(Input::State(i));
     }
     if let Some(i) = position(&caches.cross) {
         return Ok(Input::Cross(i));
@@ -261,7 +209,15 @@ fn input(outlet: &Outlet, names: &Names, caches: &Caches) -> Result<Input, LoadE
         return Ok(Input::AttentionMask(integer_matrix(outlet)?));
     }
     if name == names.position_ids {
-        return Ok(Input::PositionIds(integer_matrix(outlet)?));
+        return match tensor(outlet)? {
+            (TensorElementType::Int64, [3, _, length]) if *length < 0 => {
+                Ok(Input::ThreePositionIds(Integer::I64))
+            }
+            (TensorElementType::Int32, [3, _, length]) if *length < 0 => {
+                Ok(Input::ThreePositionIds(Integer::I32))
+            }
+            _ => Ok(Input::PositionIds(integer_matrix(outlet)?)),
+        };
     }
     match (name, tensor(outlet)?) {
         ("use_cache_branch", (TensorElementType::Bool, [1])) => Ok(Input::UseCacheBranch),
@@ -287,52 +243,10 @@ fn output(outlet: &Outlet, names: &Names, caches: &Caches) -> Result<Output, Loa
     }
     let position =
         |pairs: &[(String, String)]| pairs.iter().position(|(_, present)| present == name);
-    Ok(match (position(&caches.own), position(&caches.cross)) {
-        (Some(i), _) => Output::Present(i),
-        (_, Some(i)) => Output::Cross(i),
-        _ => Output::Unused,
-    })
-}
-
-fn cache_tensor(
-    past: &Outlet,
-    present: &Outlet,
-    config: &ModelConfig,
-) -> Result<CacheTensor, LoadError> {
-    let (ty, dims) = tensor(past)?;
-    let float = float(past, ty)?;
-    let (joint, heads, head_dim) = match *dims {
-        [_, heads, _, dim] => (false, heads, dim),
-        [2, _, heads, _, dim] => (true, heads, dim),
-        _ => {
-            return Err(unsupported(
-                past,
-                "[batch, heads, past, dim] or [2, batch, heads, past, dim]",
-            ));
-        }
-    };
-    let length = dims[dims.len() - 2];
-    if length >= 0 {
-        return Err(unsupported(past, "of open length"));
-    }
-    let (present_type, present_dims) = tensor(present)?;
-    if present_type != ty || present_dims.len() != dims.len() {
-        return Err(unsupported(
-            present,
-            "of the same type and rank as its past",
-        ));
-    }
-    Ok(CacheTensor {
-        float,
-        joint,
-        heads: told(
-            heads,
-            config.kv_heads,
-            "the number of key-value heads",
-            "num_key_value_heads",
-        )?,
-        head_dim: told(head_dim, config.head_dim, "the size of a head", "head_dim")?,
-    })
+    let found = { position(&caches.own).map(Output::Present) }
+        .or_else(|| position(&caches.states).map(Output::State))
+        .or_else(|| position(&caches.cross).map(Output::Cross));
+    Ok(found.unwrap_or(Output::Unused))
 }
 
 fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadError> {
@@ -381,6 +295,18 @@ pub(crate) fn integer_matrix(outlet: &Outlet) -> Result<Integer, LoadError> {
         (TensorElementType::Int64, [_, length]) if *length < 0 => Ok(Integer::I64),
         (TensorElementType::Int32, [_, length]) if *length < 0 => Ok(Integer::I32),
         _ => Err(unsupported(outlet, WANTED)),
+    }
+}
+
+/// The type of keys, values and states.
+fn cache_float(outlet: &Outlet, ty: TensorElementType) -> Result<Float, LoadError> {
+    use TensorElementType::{Int4, Int8, Uint4, Uint8};
+    match ty {
+        Int4 | Int8 | Uint4 | Uint8 => Err(LoadError::QuantizedCache {
+            name: outlet.name().into(),
+            dtype: outlet.dtype().to_string(),
+        }),
+        ty => float(outlet, ty),
     }
 }
 
