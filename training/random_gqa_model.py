@@ -134,7 +134,7 @@ def config(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", type=pathlib.Path)
-    parser.add_argument("--tokenizer", type=pathlib.Path, help="a tokenizer.json to put beside the model")
+    parser.add_argument("--tokenizer", type=pathlib.Path, help="a tokenizer.json to put beside the model, with the tokenizer_config.json beside it")
     for name, default in (("layers", 12), ("width", 768), ("feed", 2048), ("heads", 12), ("kv-heads", 4), ("head-dim", 64),
                           ("vocab", 16_384), ("context", 2048), ("seed", 0), ("threads", 4)):
         parser.add_argument(f"--{name}", type=int, default=default)
@@ -148,6 +148,9 @@ def main():
     (args.target / "genai_config.json").write_text(json.dumps(config(args), indent=2) + "\n")
     if args.tokenizer:
         shutil.copy(args.tokenizer, args.target / "tokenizer.json")
+        config = args.tokenizer.with_name("tokenizer_config.json")
+        if config.exists():
+            shutil.copy(config, args.target / config.name)
     print(f"{decoder.parameters / 1e6:.1f} million parameters in {args.target}")
 
 

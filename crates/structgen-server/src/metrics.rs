@@ -36,6 +36,7 @@ pub(crate) struct EngineGauges {
     pub(crate) waiting: usize,
     pub(crate) cache_bytes: usize,
     pub(crate) loaded_models: usize,
+    pub(crate) failed_loads: u64,
 }
 
 impl Metrics {
@@ -164,6 +165,13 @@ impl Metrics {
         ] {
             write_one(out, &format!("structgen_{name}"), "gauge", help, value);
         }
+        write_one(
+            out,
+            "structgen_failed_loads_total",
+            "counter",
+            "Attempts to load a model that failed.",
+            gauges.failed_loads,
+        );
         text
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::http::StatusCode;
 use structgen::Model;
@@ -38,8 +38,28 @@ pub(crate) struct Models {
 
 struct Entry {
     spec: ModelSpec,
-    loaded: Mutex<Option<Arc<ServedModel>>>,
+    state: Mutex<LoadState>,
     last_use: AtomicU64,
+    failed_loads: AtomicU64,
+}
+
+/// What became of loading a model.
+#[derive(Default)]
+enum LoadState {
+    #[default]
+    Unloaded,
+    Loaded(Arc<ServedModel>),
+    /// The last attempt failed, at this time.
+    Failed(Instant, ApiError),
+}
+
+impl LoadState {
+    fn model(&self) -> Option<&Arc<ServedModel>> {
+        match self {
+            Self::Loaded(model) => Some(model),
+            Self::Unloaded | Self::Failed(..) => None,
+        }
+    }
 }
 
 impl Models {
@@ -50,8 +70,9 @@ impl Models {
     ) -> Self {
         let entry = |spec| Entry {
             spec,
-            loaded: Mutex::default(),
+            state: Mutex::default(),
             last_use: AtomicU64::new(0),
+            failed_loads: AtomicU64::new(0),
         };
         Self {
             entries: specs.into_iter().map(entry).collect(),
@@ -91,29 +112,42 @@ impl Models {
     }
 
     /// Returns the model with a name, and loads it if necessary.
+    ///
+    /// Requests that wait for an attempt to load it share its outcome. Otherwise each would make an attempt of its own,
+    /// one after another, and the last would wait for all of them.
     pub(crate) async fn get(&self, name: Option<&str>) -> Result<Arc<ServedModel>> {
         let entry = self.entry(name)?;
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         entry.last_use.store(now, Ordering::Relaxed);
-        let mut loaded = entry.loaded.lock().await;
-        if let Some(model) = &*loaded {
-            return Ok(Arc::clone(model));
+        let asked = Instant::now();
+        let mut state = entry.state.lock().await;
+        match &*state {
+            LoadState::Loaded(model) => return Ok(Arc::clone(model)),
+            LoadState::Failed(at, error) if *at >= asked => return Err(error.clone()),
+            LoadState::Failed(..) | LoadState::Unloaded => {}
         }
         self.make_room(entry).await;
         let spec = entry.spec.clone();
         let kept = self.kept_constraints;
         let task = tokio::task::spawn_blocking(move || load(&spec, kept));
         let span = tracing::info_span!("load model", model = entry.spec.name);
-        let model = task.instrument(span).await.map_err(|_| {
-            ApiError::internal(format!(
-                "loading the model {} failed badly",
-                entry.spec.name
-            ))
-        })??;
-        tracing::info!(model = model.name, "model loaded");
-        let model = Arc::new(model);
-        *loaded = Some(Arc::clone(&model));
-        Ok(model)
+        let model = task.instrument(span).await.unwrap_or_else(|_| {
+            let message = format!("loading the model {} failed badly", entry.spec.name);
+            Err(ApiError::internal(message))
+        });
+        match model {
+            Ok(model) => {
+                tracing::info!(model = model.name, "model loaded");
+                let model = Arc::new(model);
+                *state = LoadState::Loaded(Arc::clone(&model));
+                Ok(model)
+            }
+            Err(error) => {
+                entry.failed_loads.fetch_add(1, Ordering::Relaxed);
+                *state = LoadState::Failed(Instant::now(), error.clone());
+                Err(error)
+            }
+        }
     }
 
     /// Unloads unused models, least recently used first, until `next` fits into the limit.
@@ -126,8 +160,8 @@ impl Models {
         for entry in &self.entries {
             // Do not unload the one being loaded.
             if !std::ptr::eq(entry, next)
-                && let Ok(loaded) = entry.loaded.try_lock()
-                && loaded.is_some()
+                && let Ok(state) = entry.state.try_lock()
+                && state.model().is_some()
             {
                 bytes = bytes.saturating_add(entry.spec.bytes());
                 others.push(entry);
@@ -138,12 +172,12 @@ impl Models {
             if bytes <= limit {
                 break;
             }
-            let mut loaded = entry.loaded.lock().await;
-            if loaded
-                .as_ref()
+            let mut state = entry.state.lock().await;
+            if state
+                .model()
                 .is_some_and(|model| Arc::strong_count(model) == 1)
             {
-                *loaded = None;
+                *state = LoadState::Unloaded;
                 bytes = bytes.saturating_sub(entry.spec.bytes());
                 tracing::info!(model = entry.spec.name, "model unloaded");
             }
@@ -154,8 +188,9 @@ impl Models {
     pub(crate) fn gauges(&self) -> EngineGauges {
         let mut gauges = EngineGauges::default();
         for entry in &self.entries {
-            if let Ok(loaded) = entry.loaded.try_lock()
-                && let Some(served) = &*loaded
+            gauges.failed_loads += entry.failed_loads.load(Ordering::Relaxed);
+            if let Ok(state) = entry.state.try_lock()
+                && let Some(served) = state.model()
             {
                 gauges.loaded_models += 1;
                 gauges.waiting += served.model.engine().waiting();

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Run, model_folder, run, runtime, structgen, write};
 
-/// A copy of the embedded model's folder.
+/// A copy of the embedded draft model's folder, which is in optimum's layout.
 fn folder() -> tempfile::TempDir {
     runtime();
     let folder = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(model_folder()).unwrap() {
+    for entry in fs::read_dir(model_folder().with_file_name("draft")).unwrap() {
         let entry = entry.unwrap();
         fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
     }

@@ -510,7 +510,7 @@ fn the_doctor_tries_everything_and_fails_with_what_fails() {
     for word in [
         "ONNX Runtime",
         "providers",
-        "optimum",
+        "onnxruntime-genai's layout, past and present in one buffer",
         "input_ids",
         "a constrained run",
     ] {

@@ -117,6 +117,25 @@ fn a_broken_folder_is_an_error_of_its_own_until_it_is_mended() {
 }
 
 #[test]
+fn requests_that_wait_for_a_broken_model_share_one_attempt_to_load_it() {
+    let (folder, spec) = chat_model();
+    // Read before the model is refused, so that requests come while it is.
+    fs::write(folder.path().join("tokenizer_config.json"), b"\xFF").unwrap();
+    let server = serve_with(|config| config.models.push(spec));
+    let started = std::sync::Barrier::new(40);
+    std::thread::scope(|scope| {
+        for _ in 0..40 {
+            scope.spawn(|| {
+                started.wait();
+                ask(&server, "chat", 503);
+            });
+        }
+    });
+    let attempts = server.metric("structgen_failed_loads_total");
+    assert!((1..20).contains(&attempts), "{attempts} attempts");
+}
+
+#[test]
 fn a_default_model_that_is_broken_makes_the_server_unready() {
     let server = serve_with(|config| config.models = vec![ModelSpec::folder("/nowhere/ghost")]);
     assert_eq!(
