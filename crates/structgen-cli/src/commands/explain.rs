@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => {
                 let fits = match args.json {
                     true => json!({"fits": true}).to_string(),
-                    false => "the token fits".to_owned(),
+                    false => "the token matches".to_owned(),
                 };
                 write_line(&fits)?;
                 return Ok(DONE);
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         let fits = match args.json {
             true => json!({"fits": true}).to_string(),
-            false => format!("the {what} fits"),
+            false => format!("the {what} matches"),
         };
         write_line(&fits)?;
         return Ok(DONE);
