@@ -26,6 +26,7 @@ pub(super) struct ReadField {
     pub(super) is_many: bool,
     /// What it is called: the keys, its type and its description.
     pub(super) name: String,
+    pub(super) description: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -186,8 +187,8 @@ impl<'s> Walk<'s> {
 
     fn leaf(&mut self, kind: FieldKind, kind_name: String, said: Option<String>, above: Above) {
         let mut name = self.path.join(" / ") + &kind_name;
-        if let Some(said) = said {
-            name.push_str(&crate::notation::in_brackets(&said));
+        if let Some(said) = &said {
+            name.push_str(&crate::notation::in_brackets(said));
         }
         self.found.push(ReadField {
             path: self.path.clone(),
@@ -196,6 +197,7 @@ impl<'s> Walk<'s> {
             is_nullable: above.is_nullable,
             is_many: above.is_many,
             name,
+            description: said,
         });
     }
 }

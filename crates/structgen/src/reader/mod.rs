@@ -6,15 +6,22 @@
 //! token's logit how much the probability of the document, as the reader has it, changes with the token. What may be
 //! written is the constraint's matter as before.
 //!
-//! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of tokens, the graph's
-//! logits, [`texts`] with probabilities, the [`document`] that they make, the [`preference`].
+//! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of [`tokens`], the graph's
+//! logits, what the text's [`words`] add to them ([`labels`], [`yes_no`], places [`taken`]), the [`spans`] of values,
+//! [`texts`] with probabilities, the [`document`] that they make, the [`preference`].
 
 mod document;
 mod fields;
+mod labels;
+mod lists;
 mod preference;
 mod question;
+mod spans;
+mod taken;
 mod texts;
+mod tokens;
 mod words;
+mod yes_no;
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -29,7 +36,9 @@ use crate::Result;
 use document::{Document, LazyDocument};
 use fields::{FieldKind, ReadField, fields};
 pub(crate) use preference::Preference;
-use question::{AskedField, TextTokens, texts};
+use question::{AskedField, Reading};
+use taken::avoid_taken;
+use tokens::TextTokens;
 
 /// The most tokens of a run; the reader learnt from 900 at most. A longer text is read in windows.
 const MAX_RUN: usize = 960;
@@ -43,8 +52,9 @@ const SHARED: usize = 128;
 /// The most windows; a longer text is left to the decoder alone.
 const MAX_WINDOWS: usize = 64;
 
-/// How much the reader's logarithms count.
-const WEIGHT: f32 = 2.0;
+/// How much the reader's logarithms count. Of held-out families and domains, 64.8 and 63.9 percent of the fields are
+/// right with 2, 66.2 and 64.5 with 4, 66.2 and 65.2 with 6, and 65.7 and 65.2 with 10.
+const WEIGHT: f32 = 5.0;
 
 /// The reader of a model.
 pub(crate) struct Reader {
@@ -179,10 +189,13 @@ impl Reader {
     ) -> std::result::Result<Document, ModelError> {
         let logits = self.logits(questions, ids, tokens.first)?;
         let fields = questions.fields.iter().zip(&questions.asked).enumerate();
-        let values = fields.map(|(number, (field, asked))| {
-            let texts = texts(field, asked, number, &logits, tokens, input);
-            (field.path.clone(), texts)
+        let readings = fields.map(|(number, (field, asked))| {
+            Reading::new(field, asked, number, &logits, tokens, input)
         });
+        let mut readings: Vec<Reading<'_>> = readings.collect();
+        avoid_taken(&mut readings, tokens);
+        let values = { readings.iter() }
+            .map(|reading| (reading.field.path.clone(), reading.texts(tokens, input)));
         Ok(Document::new(values.collect()))
     }
 

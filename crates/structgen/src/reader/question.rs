@@ -1,19 +1,17 @@
 //! What a reader is asked: the fields of a schema and a text, as tokens; and what its answer comes to.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-
 use serde_json::Value;
 use structgen_automata::Input;
-use structgen_constraint::CandidateValue;
 use structgen_ort::SpanLogits;
 
 use super::fields::{FieldKind, ReadField};
+use super::labels::prefer_labelled;
+use super::lists::list_probabilities;
+use super::spans::{Candidate, Ends, recognized, span_text};
 use super::texts::{Listed, Texts};
-use super::words::{Word, contains, labels, words};
-
-/// A value of more tokens is not looked for.
-const LONGEST_SPAN: usize = 40;
+use super::tokens::TextTokens;
+use super::words::contains;
+use super::yes_no;
 
 /// Spans begin where that is at least this probable, in comparison with the most probable place.
 const LEAST_START: f64 = 3e-4;
@@ -22,15 +20,13 @@ const LEAST_START: f64 = 3e-4;
 /// in other words. On held-out passages, it takes enums from 34 to 77 percent, and any gain between 1 and 4 is as good.
 const SAID: f32 = 2.0;
 
-/// What the logit of a place gains that stands in the same line after a word of the field's key, and at most how many
-/// bytes later. On held-out passages, that is half a percent to one percent of all fields, and any gain between 1 and 3
-/// is as good.
-const LABELLED: (f32, usize) = (2.0, 40);
-
-/// A value of a list is at least this probable, in comparison with the most probable one.
+/// A place of a list is at least this probable.
 const LEAST_LISTED: f64 = 0.05;
 
-/// The most spans that a field in an array keeps.
+/// A value of a list ends at a token with at least this probability, if it begins at its first.
+const LEAST_END: f64 = 0.01;
+
+/// The most spans that a field in an array keeps, and the most recognised values of any field.
 const MAX_LISTED: usize = 512;
 
 /// The most spans that a field keeps.
@@ -46,237 +42,199 @@ pub(super) struct AskedField {
     pub(super) none: Option<usize>,
 }
 
-/// The tokens of a text, and where they begin among all.
-pub(super) struct TextTokens {
-    pub(super) first: usize,
-    /// The bytes of each.
-    pub(super) spans: Vec<Range<usize>>,
-    /// Those at which a value can begin, and end.
-    starts: Vec<usize>,
-    ends: Vec<usize>,
-    words: Vec<Word>,
+/// What is read of a field: the reader's logits, with what the words of the text add to them.
+pub(super) struct Reading<'r> {
+    pub(super) field: &'r ReadField,
+    asked: &'r AskedField,
+    pub(super) starts: Vec<f32>,
+    ends: &'r [f32],
+    recognized: Vec<Candidate>,
 }
 
-impl TextTokens {
-    pub(super) fn new(first: usize, spans: Vec<Range<usize>>, text: &str) -> Self {
-        let before = |at: usize| text.get(..at).and_then(|text| text.chars().next_back());
-        let after = |at: usize| text.get(at..).and_then(|text| text.chars().next());
-        let is_word = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
-        let is_space = |it: Option<char>| it.is_none_or(char::is_whitespace);
-        // A token that ends within a character has no border there.
-        let is_border =
-            |at: usize| text.is_char_boundary(at) && !(is_word(before(at)) && is_word(after(at)));
-        let tokens = || {
-            spans
-                .iter()
-                .enumerate()
-                .filter(|(_, span)| !span.is_empty())
-        };
+impl<'r> Reading<'r> {
+    /// That of the field with this number.
+    pub(super) fn new(
+        field: &'r ReadField,
+        asked: &'r AskedField,
+        number: usize,
+        logits: &'r SpanLogits,
+        tokens: &TextTokens,
+        input: &Input,
+    ) -> Self {
+        let sequence = tokens.first + tokens.spans.len();
+        let row = number * sequence..(number + 1) * sequence;
+        let mut starts = logits.starts[row.clone()].to_vec();
+        match &field.kind {
+            FieldKind::Options(options) => {
+                for (option, &at) in options.iter().zip(&asked.options) {
+                    let text = option.as_str();
+                    if text.is_some_and(|text| contains(&tokens.words, text)) {
+                        starts[at] += SAID;
+                    }
+                }
+                if let ([Value::Bool(true), Value::Bool(false)], &[yes, no]) =
+                    (&options[..], &asked.options[..])
+                    && !field.is_many
+                {
+                    // The likelier one gains, so that it gains on no value as well.
+                    let log_odds = yes_no::log_odds(field, tokens, input.text());
+                    starts[yes] += log_odds.max(0.0);
+                    starts[no] -= log_odds.min(0.0);
+                }
+            }
+            _ if field.is_many => {}
+            _ => prefer_labelled(field, asked.none, tokens, &mut starts),
+        }
         Self {
-            starts: tokens()
-                .filter(|(_, span)| is_border(span.start) && !is_space(after(span.start)))
-                .map(|(at, _)| at)
-                .collect(),
-            ends: tokens()
-                .filter(|(_, span)| is_border(span.end) && !is_space(before(span.end)))
-                .map(|(at, _)| at)
-                .collect(),
-            words: words(text),
-            first,
-            spans,
+            field,
+            asked,
+            starts,
+            ends: &logits.ends[row],
+            recognized: recognized(field, input, tokens),
         }
     }
 
-    /// The tokens that stand soon after a word of a key, in the same line.
-    fn labelled(&self, key: &str, text: &str) -> BTreeSet<usize> {
-        let after = |end: usize| {
-            let from = self
-                .starts
-                .partition_point(|&at| self.spans[at].start < end);
-            self.starts[from..].iter().copied().take_while(move |&at| {
-                let start = self.spans[at].start;
-                start <= end + LABELLED.1 && !text[end..start].contains('\n')
-            })
+    /// The tokens at which a value can begin.
+    fn places(&self, tokens: &TextTokens) -> Vec<usize> {
+        let is_any = match self.field.kind {
+            FieldKind::Options(_) => return Vec::new(),
+            FieldKind::Number => false,
+            FieldKind::String { has_pattern, .. } => has_pattern || self.recognized.is_empty(),
         };
-        labels(&self.words, key).flat_map(after).collect()
+        if is_any {
+            return tokens.starts.clone();
+        }
+        let mut places: Vec<usize> = self.recognized.iter().map(|it| it.first).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
     }
 
-    /// The token that has a byte.
-    fn at(&self, byte: usize) -> Option<usize> {
-        let at = self.spans.partition_point(|span| span.end <= byte);
-        (at < self.spans.len()).then_some(at)
-    }
-}
-
-/// The texts that the value of a field can have, and how probable each is.
-pub(super) fn texts(
-    field: &ReadField,
-    asked: &AskedField,
-    number: usize,
-    logits: &SpanLogits,
-    tokens: &TextTokens,
-    input: &Input,
-) -> Texts {
-    let sequence = tokens.first + tokens.spans.len();
-    let starts = &logits.starts[number * sequence..][..sequence];
-    let ends = &logits.ends[number * sequence..][..sequence];
-    if let FieldKind::Options(options) = &field.kind {
-        let positions: Vec<usize> = asked.options.iter().copied().chain(asked.none).collect();
-        let is_said = |value: &Value| {
-            let text = value.as_str();
-            text.is_some_and(|text| contains(&tokens.words, text))
+    /// The tokens at which a value can begin, in their order, each with the probability that it does.
+    pub(super) fn place_probabilities(&self, tokens: &TextTokens) -> Vec<(usize, f64)> {
+        let places = self.places(tokens);
+        let logit = |&at: &usize| self.starts[tokens.first + at];
+        let probabilities: Vec<f64> = match self.field.is_many {
+            true => {
+                let logits: Vec<f32> = places.iter().map(logit).collect();
+                let lines: Vec<usize> = places.iter().map(|&at| tokens.line(at)).collect();
+                list_probabilities(&logits, &lines)
+            }
+            false => {
+                let none = self.asked.none.map(|at| self.starts[at]);
+                softmax(places.iter().map(logit).chain(none))
+            }
         };
-        let gained = { options.iter() }.map(|value| if is_said(value) { SAID } else { 0.0 });
-        let gained: Vec<f32> = gained.chain([0.0]).collect();
-        let logits = positions
-            .iter()
-            .zip(&gained)
-            .map(|(&at, gained)| starts[at] + gained);
-        let probabilities = softmax(logits);
-        let nulls = field.is_nullable.then(|| "null".to_owned());
-        let texts = options.iter().map(ToString::to_string).chain(nulls);
-        return Texts::new(texts.zip(probabilities));
+        places.into_iter().zip(probabilities).collect()
     }
-    let key = field.path.last().map_or("", String::as_str);
-    let mut starts = starts.to_vec();
-    for at in tokens.labelled(key, input.text()) {
-        starts[tokens.first + at] += LABELLED.0;
-    }
-    let starts = &*starts;
-    let positions = { tokens.starts.iter() }.map(|at| tokens.first + at);
-    let positions: Vec<usize> = positions.chain(asked.none).collect();
-    let probabilities = softmax(positions.iter().map(|&at| starts[at]));
-    let none = match asked.none {
-        Some(_) => probabilities.last().copied().unwrap_or(0.0),
-        None => 0.0,
-    };
-    let found = candidates(field, input, tokens, starts, ends);
-    if field.is_many {
-        return list(found, tokens, starts, ends);
-    }
-    let scores = found.iter().map(|it| it.score);
-    let largest = scores.fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = { found.iter() }
-        .map(|it| (it.score - largest).exp())
-        .collect();
-    let total: f64 = weights.iter().sum();
-    let share = (1.0 - none) / total;
-    let values = { found.into_iter().zip(weights) }.map(|(it, weight)| (it.text, weight * share));
-    let null = field.is_nullable.then(|| ("null".to_owned(), none));
-    Texts::new(values.chain(null))
-}
 
-/// A text that a value can have, and the tokens that it was read from.
-struct Candidate {
-    text: String,
-    first: usize,
-    last: usize,
-    score: f64,
-}
-
-/// The values of a list: how probable each place is in comparison with the most probable one, where a value ends at the
-/// first probable end.
-fn list(found: Vec<Candidate>, tokens: &TextTokens, starts: &[f32], ends: &[f32]) -> Texts {
-    let of = |logits: &[f32], places: &[usize]| {
-        let logits = |at: &usize| f64::from(logits[tokens.first + at]);
-        let largest = { places.iter() }
-            .map(logits)
-            .fold(f64::NEG_INFINITY, f64::max);
-        move |logit: f32| (f64::from(logit) - largest).exp().min(1.0)
-    };
-    let (begins, finishes) = (of(starts, &tokens.starts), of(ends, &tokens.ends));
-    let values = found.into_iter().filter_map(|it| {
-        let begins = begins(starts[tokens.first + it.first]);
-        let from = tokens.ends.partition_point(|&at| at < it.first);
-        let before = tokens.ends[from..].iter().take_while(|&&at| at < it.last);
-        let earlier = before.map(|at| 1.0 - 0.95 * finishes(ends[tokens.first + at]));
-        let finishes = finishes(ends[tokens.first + it.last]) * earlier.product::<f64>();
-        (begins > LEAST_LISTED).then_some(Listed {
-            text: it.text,
-            start: it.first as u32,
-            end: it.last as u32,
-            probability: begins * finishes,
-        })
-    });
-    Texts::list(values.collect())
-}
-
-/// The texts that the input has for a field, each with its score.
-fn candidates(
-    field: &ReadField,
-    input: &Input,
-    tokens: &TextTokens,
-    starts: &[f32],
-    ends: &[f32],
-) -> Vec<Candidate> {
-    let score = |first: usize, last: usize| {
-        f64::from(starts[tokens.first + first]) + f64::from(ends[tokens.first + last])
-    };
-    let mut found = Vec::new();
-    for candidate in input.candidates() {
-        let text = match (&candidate.value, &field.kind) {
-            (CandidateValue::Number(number), FieldKind::Number) => number.to_string(),
-            (
-                CandidateValue::String { format, text },
-                FieldKind::String {
-                    format: wanted,
-                    has_pattern,
-                },
-            ) if *has_pattern || wanted.as_deref() == Some(&**format) => json_string(text),
-            _ => continue,
+    /// The texts that the value can have, and how probable each is.
+    pub(super) fn texts(&self, tokens: &TextTokens, input: &Input) -> Texts {
+        let Self {
+            field,
+            asked,
+            starts,
+            ..
+        } = self;
+        if let FieldKind::Options(options) = &field.kind {
+            let positions = asked.options.iter().copied().chain(asked.none);
+            let probabilities = softmax(positions.map(|at| starts[at]));
+            let nulls = field.is_nullable.then(|| "null".to_owned());
+            let texts = options.iter().map(ToString::to_string).chain(nulls);
+            return Texts::new(texts.zip(probabilities));
+        }
+        let places = self.place_probabilities(tokens);
+        if field.is_many {
+            return self.list(&places, tokens, input);
+        }
+        let some: f64 = places.iter().map(|(_, probability)| probability).sum();
+        let none = if asked.none.is_some() {
+            1.0 - some
+        } else {
+            0.0
         };
-        let span = &candidate.span;
-        if let Some(first) = tokens.at(span.start)
-            && let Some(last) = tokens.at(span.end.saturating_sub(1))
-        {
-            let score = score(first, last);
-            found.push(Candidate {
-                text,
-                first,
-                last,
-                score,
-            });
-        }
+        let found = self.candidates(&places, tokens, input);
+        let total: f64 = found.iter().map(|(_, weight)| weight).sum();
+        let share = (1.0 - none) / total.max(f64::MIN_POSITIVE);
+        let values = { found.into_iter() }.map(|(it, weight)| (it.text, weight * share));
+        let null = field.is_nullable.then(|| ("null".to_owned(), none));
+        Texts::new(values.chain(null))
     }
-    let FieldKind::String { has_pattern, .. } = field.kind else {
-        return found;
-    };
-    if !found.is_empty() && !has_pattern {
-        return found;
-    }
-    let largest = { tokens.starts.iter() }
-        .map(|&at| starts[tokens.first + at])
-        .fold(f32::NEG_INFINITY, f32::max);
-    let least = f64::from(largest) + LEAST_START.ln();
-    let mut spans = Vec::new();
-    for &first in &tokens.starts {
-        if f64::from(starts[tokens.first + first]) < least {
-            continue;
-        }
-        let from = tokens.ends.partition_point(|&at| at < first);
-        let lasts = tokens.ends[from..].iter();
-        for &last in lasts.take_while(|&&at| at < first + LONGEST_SPAN) {
-            spans.push((first, last, score(first, last)));
-        }
-    }
-    spans.sort_by(|(.., a), (.., b)| b.total_cmp(a));
-    let most = if field.is_many { MAX_LISTED } else { MAX_SPANS };
-    for (first, last, score) in spans.into_iter().take(most) {
-        let bytes = tokens.spans[first].start..tokens.spans[last].end;
-        let words: Vec<&str> = input.text()[bytes].split_whitespace().collect();
-        let text = json_string(&words.join(" "));
-        found.push(Candidate {
-            text,
-            first,
-            last,
-            score,
-        });
-    }
-    found
-}
 
-fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    /// The texts that the input has for the field, each with how probable its place is.
+    fn candidates(
+        &self,
+        places: &[(usize, f64)],
+        tokens: &TextTokens,
+        input: &Input,
+    ) -> Vec<(Candidate, f64)> {
+        let ends = Ends {
+            logits: self.ends,
+            tokens,
+        };
+        let probability = |first: usize| {
+            let at = places.binary_search_by_key(&first, |&(place, _)| place);
+            at.map_or(0.0, |at| places[at].1)
+        };
+        let largest = { places.iter() }.map(|(_, it)| *it).fold(0.0, f64::max);
+        let (least, most) = match self.field.is_many {
+            true => (LEAST_LISTED, MAX_LISTED),
+            false => (largest * LEAST_START, MAX_SPANS),
+        };
+        let mut found: Vec<(Candidate, f64)> = { self.recognized.iter() }
+            .map(|it| (it.clone(), probability(it.first)))
+            .filter(|(_, probability)| *probability >= least)
+            .collect();
+        found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        found.truncate(MAX_LISTED);
+        for (it, weight) in &mut found {
+            *weight *= ends.at(it.first, it.last).exp();
+        }
+        let FieldKind::String { has_pattern, .. } = self.field.kind else {
+            return found;
+        };
+        if !self.recognized.is_empty() && !has_pattern {
+            return found;
+        }
+        let mut spans: Vec<(usize, usize, f64)> = Vec::new();
+        for &(first, probability) in places.iter().filter(|(_, it)| *it >= least) {
+            let after = ends.after(first);
+            spans.extend(after.map(|(last, ln)| (first, last, probability * ln.exp())));
+        }
+        if self.field.is_many {
+            spans.retain(|&(first, _, weight)| weight >= LEAST_END * probability(first));
+        }
+        spans.sort_by(|(.., a), (.., b)| b.total_cmp(a));
+        for (first, last, weight) in spans.into_iter().take(most) {
+            let text = span_text(input, tokens, first, last);
+            found.push((Candidate { text, first, last }, weight));
+        }
+        found
+    }
+
+    /// The values of a list.
+    fn list(&self, places: &[(usize, f64)], tokens: &TextTokens, input: &Input) -> Texts {
+        let mut found = self.candidates(places, tokens, input);
+        found.sort_by_key(|(it, _)| it.first);
+        let mut values = Vec::new();
+        // Those that begin at a place share its probability.
+        for here in found.chunk_by(|(a, _), (b, _)| a.first == b.first) {
+            let at = places.binary_search_by_key(&here[0].0.first, |&(place, _)| place);
+            let probability = at.map_or(0.0, |at| places[at].1);
+            if probability < LEAST_LISTED {
+                continue;
+            }
+            let total: f64 = here.iter().map(|(_, weight)| weight).sum();
+            let share = probability / total.max(f64::MIN_POSITIVE);
+            values.extend(here.iter().map(|(it, weight)| Listed {
+                text: it.text.clone(),
+                start: it.first as u32,
+                end: it.last as u32,
+                probability: weight * share,
+            }));
+        }
+        Texts::list(values)
+    }
 }
 
 fn softmax(logits: impl Iterator<Item = f32> + Clone) -> Vec<f64> {
@@ -286,34 +244,4 @@ fn softmax(logits: impl Iterator<Item = f32> + Clone) -> Vec<f64> {
         .collect();
     let total: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / total).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_begin_and_end_at_borders_of_words() {
-        let text = "Total: 12.50 €";
-        let spans = [
-            0..3,
-            3..5,
-            5..6,
-            6..7,
-            7..8,
-            8..9,
-            9..10,
-            10..11,
-            11..12,
-            12..13,
-            13..16,
-        ];
-        let tokens = TextTokens::new(4, spans.to_vec(), text);
-        assert_eq!(tokens.starts, [0, 2, 4, 6, 7, 10]);
-        assert_eq!(tokens.ends, [1, 2, 5, 6, 8, 10]);
-        assert_eq!(
-            [tokens.at(0), tokens.at(4), tokens.at(15), tokens.at(16)],
-            [Some(0), Some(1), Some(10), None]
-        );
-    }
 }

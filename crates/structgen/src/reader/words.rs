@@ -1,34 +1,72 @@
 //! Words, as a text and the names of a schema share them.
 
-/// A word in small letters, and the byte after it.
+/// A word in small letters, without accents, and its bytes in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Word {
-    text: String,
-    end: usize,
+    pub(super) text: String,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
-/// The words of a text or of a name: `camelCase` and `snake_case` are two.
+/// The words of a text or of a name: `camelCase` and `snake_case` are two, `don't` is one.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut last: Option<char> = None;
-    for (at, letter) in text.char_indices() {
-        let follows = last.is_some_and(char::is_alphanumeric)
-            && !(letter.is_uppercase() && last.is_some_and(char::is_lowercase));
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let is_inside = last.is_some_and(char::is_alphanumeric);
+        if matches!(letter, '\'' | '’') && is_inside {
+            let is_t = |&(_, next): &(usize, char)| matches!(next, 't' | 'T');
+            if letters.peek().is_some_and(is_t) {
+                // The letter before stays the last one, so that the word goes on.
+                continue;
+            }
+        }
+        let is_accent = ('\u{300}'..='\u{36f}').contains(&letter);
+        if is_accent
+            && is_inside
+            && let Some(word) = words.last_mut()
+        {
+            word.end = at + letter.len_utf8();
+            continue;
+        }
+        let follows = is_inside && !(letter.is_uppercase() && last.is_some_and(char::is_lowercase));
         if letter.is_alphanumeric() {
             if !follows {
                 words.push(Word {
                     text: String::new(),
+                    start: at,
                     end: at,
                 });
             }
             if let Some(word) = words.last_mut() {
-                word.text.extend(letter.to_lowercase());
+                letter
+                    .to_lowercase()
+                    .for_each(|it| fold(it, &mut word.text));
                 word.end = at + letter.len_utf8();
             }
         }
         last = Some(letter);
     }
     words
+}
+
+/// Adds a small letter to a word, without its accent. `ä` and `ae` are the same, as are `ö`, `oe`, `ü` and `ue`.
+fn fold(letter: char, word: &mut String) {
+    let plain = match letter {
+        'à' | 'á' | 'â' | 'ã' | 'ä' | 'å' => 'a',
+        'ç' => 'c',
+        'è' | 'é' | 'ê' | 'ë' => 'e',
+        'ì' | 'í' | 'î' | 'ï' => 'i',
+        'ñ' => 'n',
+        'ò' | 'ó' | 'ô' | 'õ' | 'ö' => 'o',
+        'ù' | 'ú' | 'û' | 'ü' => 'u',
+        'ý' | 'ÿ' => 'y',
+        'ß' => return word.push_str("ss"),
+        'e' if word.ends_with(['a', 'o', 'u']) => return,
+        letter => letter,
+    };
+    word.push(plain);
 }
 
 /// Whether the words of an option stand in a text one after another.
@@ -43,25 +81,46 @@ pub(super) fn contains(text: &[Word], option: &str) -> bool {
     !option.is_empty() && text.windows(option.len()).any(is_same)
 }
 
-/// Where words end that a key has as well, or a form of one that is a little longer: what stands after them may be the
-/// key's value.
-pub(super) fn labels<'t>(text: &'t [Word], key: &str) -> impl Iterator<Item = usize> + 't {
-    let mut key = words(key);
-    key.retain(|it| it.text.len() >= LEAST_LABEL);
-    let is_label = move |word: &&Word| {
-        key.iter().any(|it| {
-            let rest = word.text.strip_prefix(&it.text);
-            rest.is_some_and(|rest| rest.len() <= MAX_ENDING)
-        })
-    };
-    text.iter().filter(is_label).map(|word| word.end)
+/// The words that mean something, of names and descriptions; each once.
+pub(super) fn content_words<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in names.into_iter().flat_map(words) {
+        let means_something =
+            word.text.len() >= LEAST_CONTENT && FUNCTION_WORDS.binary_search(&&*word.text).is_err();
+        if means_something && !found.contains(&word.text) {
+            found.push(word.text);
+        }
+    }
+    found
 }
 
-/// The bytes of a word that is long enough to be told from those that are everywhere.
-const LEAST_LABEL: usize = 3;
+/// Whether two words are forms of one, or one is a part of the other, as in German compounds.
+pub(super) fn are_related(a: &str, b: &str) -> bool {
+    let shared = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    short.len() == long.len() && shared == long.len()
+        || shared >= LEAST_STEM && 5 * shared >= 3 * long.len()
+        || short.len() >= LEAST_PART && long.contains(short)
+}
 
-/// The bytes that a form of a word may have more.
-const MAX_ENDING: usize = 3;
+/// The bytes of a word that is long enough to mean something.
+const LEAST_CONTENT: usize = 3;
+
+/// The bytes that forms of a word share at the beginning, and at least three in five of the longer one.
+const LEAST_STEM: usize = 4;
+
+/// The bytes of a word that can be a part of another.
+const LEAST_PART: usize = 5;
+
+/// Words of keys and descriptions that are in every text. Sorted, and as [`fold`] leaves them.
+const FUNCTION_WORDS: [&str; 65] = [
+    "and", "are", "avec", "been", "can", "con", "dans", "darf", "das", "del", "der", "des", "did",
+    "die", "doit", "dos", "ein", "eine", "est", "esta", "for", "had", "has", "hat", "have", "hay",
+    "ist", "its", "kann", "las", "les", "los", "may", "mit", "muss", "must", "one", "para", "peut",
+    "pour", "pude", "qui", "should", "sind", "soll", "sont", "that", "the", "this", "tiene", "una",
+    "und", "une", "von", "war", "was", "werden", "what", "whether", "which", "who", "will", "wird",
+    "with", "wurde",
+];
 
 #[cfg(test)]
 mod tests {
@@ -86,11 +145,55 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_words_of_the_key() {
-        let text = words("Total (EUR): 12.50, invoices of totalitarians, Gesamt");
-        let of = |key| labels(&text, key).collect::<Vec<_>>();
-        assert_eq!(of("invoice_total"), [5, 28]);
-        assert_eq!(of("eurAmount"), [10]);
-        assert!(of("of").is_empty());
+    fn words_are_in_small_letters_without_accents() {
+        let said = "Größe größe Groesse GROESSE Été e\u{301}te\u{301} señal Don't d'accord";
+        let found: Vec<String> = words(said).into_iter().map(|word| word.text).collect();
+        assert_eq!(
+            found,
+            [
+                "grosse", "grosse", "grosse", "grosse", "ete", "ete", "senal", "dont", "d",
+                "accord"
+            ]
+        );
+    }
+
+    #[test]
+    fn words_know_their_bytes() {
+        let text = "à la carteDeVins";
+        let found: Vec<&str> = { words(text).into_iter() }
+            .map(|word| &text[word.start..word.end])
+            .collect();
+        assert_eq!(found, ["à", "la", "carte", "De", "Vins"]);
+    }
+
+    #[test]
+    fn forms_and_compounds_are_related() {
+        for (a, b) in [
+            ("pet", "pet"),
+            ("delivery", "delivered"),
+            ("miete", "mieten"),
+            ("kaltmiete", "miete"),
+            ("aprobado", "aprobar"),
+        ] {
+            assert!(are_related(a, b) && are_related(b, a), "{a} {b}");
+        }
+        for (a, b) in [
+            ("pet", "petrol"),
+            ("rate", "separate"),
+            ("united", "until"),
+            ("", "a"),
+        ] {
+            assert!(!are_related(a, b) && !are_related(b, a), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn function_words_are_left_out() {
+        let found = content_words(["isPaid", "whether the invoice was paid", "id of it"]);
+        assert_eq!(found, ["paid", "invoice"]);
+        assert!(FUNCTION_WORDS.is_sorted());
+        for word in FUNCTION_WORDS {
+            assert_eq!(words(word)[0].text, word);
+        }
     }
 }
