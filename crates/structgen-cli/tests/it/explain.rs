@@ -74,7 +74,11 @@ fn explanations_are_json_too() {
 fn a_token_after_a_text_is_explained() {
     let before = r#"{"name":"Ada","age":15"#;
     let fits = explain(&["--schema", PERSON, before, "--token", "20"]);
-    assert_eq!((fits.code, &*fits.out), (0, "the token matches\n"), "{fits:?}");
+    assert_eq!(
+        (fits.code, &*fits.out),
+        (0, "the token matches\n"),
+        "{fits:?}"
+    );
     let too_large = format!("{before}1");
     let found = as_json(&["explain", "--schema", PERSON, &too_large, "--token", "20"]);
     assert_eq!(found["keyword"], "#/properties/age/maximum", "{found}");
