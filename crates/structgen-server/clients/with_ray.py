@@ -40,7 +40,7 @@ def extracted(batch: pyarrow.Table) -> pyarrow.Table:
 
 def rows(texts: list[str], batch: int) -> list[dict]:
     table = ray.data.from_arrow(pyarrow.table({"id": range(len(texts)), "text": texts}))
-    found = table.map_batches(extracted, batch_format="pyarrow", batch_size=batch, concurrency=2)
+    found = table.map_batches(extracted, batch_format="pyarrow", batch_size=batch, compute=ray.data.TaskPoolStrategy(size=2))
     return sorted(found.take_all(), key=lambda row: row["id"])
 
 
