@@ -148,9 +148,9 @@ def main():
     (args.target / "genai_config.json").write_text(json.dumps(config(args), indent=2) + "\n")
     if args.tokenizer:
         shutil.copy(args.tokenizer, args.target / "tokenizer.json")
-        config = args.tokenizer.with_name("tokenizer_config.json")
-        if config.exists():
-            shutil.copy(config, args.target / config.name)
+        beside = args.tokenizer.with_name("tokenizer_config.json")
+        if beside.exists():
+            shutil.copy(beside, args.target)
     print(f"{decoder.parameters / 1e6:.1f} million parameters in {args.target}")
 
 
