@@ -50,13 +50,15 @@ class Figures:
         self.errors[what] = self.errors.get(what, 0) + 1
 
 
-def request(kind, draw, most):
+def request(kind, draw, most, model, plain):
     long = kind == "long"
     text = " ".join(draw.choices(SENTENCES, k=40 if long else draw.randint(1, 4)))
     body = {"messages": [{"role": "user", "content": text}]}
+    if model:
+        body["model"] = model
     if kind == "free":
         body["max_tokens"] = draw.choice([8, 32, 64])
-    else:
+    elif not plain:
         body["response_format"] = {
             "type": "json_schema",
             "json_schema": {"name": "person", "schema": SCHEMA},
@@ -94,18 +96,18 @@ async def send(url, key, body, figures, kind, draw):
             figures.error(f"status {status}")
             return
         if body.get("stream"):
-            await read_stream(reader, started, figures, kind, draw)
+            await read_stream(reader, started, figures, kind, draw, "response_format" in body)
         else:
             reply = json.loads(await reader.read())
             figures.tokens += reply["usage"]["completion_tokens"]
-            if kind != "free":
+            if "response_format" in body:
                 json.loads(reply["choices"][0]["message"]["content"])
         figures.done(kind)
     finally:
         writer.close()
 
 
-async def read_stream(reader, started, figures, kind, draw):
+async def read_stream(reader, started, figures, kind, draw, is_json):
     leave_after = draw.randint(1, 6) if kind == "leave" else None
     last, chunks, text, ended = started, 0, "", False
     while line := await reader.readline():
@@ -129,7 +131,7 @@ async def read_stream(reader, started, figures, kind, draw):
             return
     if not ended:
         figures.error("a stream without an end")
-    else:
+    elif is_json:
         json.loads(text)
 
 
@@ -139,7 +141,7 @@ async def client(number, args, url, figures, until):
     while time.monotonic() < until:
         kind = draw.choice(kinds)
         try:
-            await send(url, args.key, request(kind, draw, args.max_tokens), figures, kind, draw)
+            await send(url, args.key, request(kind, draw, args.max_tokens, args.model, args.plain), figures, kind, draw)
         except Exception as error:  # Whatever it is, it is counted.
             figures.error(f"{type(error).__name__}: {error}")
             await asyncio.sleep(0.2)
@@ -172,6 +174,8 @@ async def main():
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--max-tokens", type=int, help="for models that do not end by themselves")
+    parser.add_argument("--model", help="for servers that do not know a model by themselves")
+    parser.add_argument("--plain", action="store_true", help="free text alone, for a comparison with servers that know no constraints")
     parser.add_argument("--pid", type=int, help="the server's process, whose memory is shown")
     args = parser.parse_args()
     url, figures, memory = urlparse(args.url), Figures(), []
