@@ -81,7 +81,7 @@ pub(crate) fn text(
     one_in: usize,
 ) -> Option<Vec<u8>> {
     let mut matcher = constraint.matcher();
-    let needed = matcher.completion_cost();
+    let needed = within_limits(matcher.completion_cost())?;
     if needed > 300 {
         return None;
     }

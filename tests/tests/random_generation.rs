@@ -231,7 +231,7 @@ fn generate(count: usize, vocabulary: &TestVocabulary, seed: u64) -> Tally {
         let wish = random.below(MODELS.len());
         let model = models[wish].clone().with_seed(random.next_u64());
         let matcher = constraint.matcher();
-        let needed = matcher.clone().completion_cost() as usize;
+        let needed = matcher.clone().completion_cost().unwrap() as usize;
         let budget = needed + [0, 4, 30, 120][random.below(4)];
         let options = GenerateOptions {
             max_new_tokens: Some(budget),

@@ -205,7 +205,7 @@ fn walk(
 ) -> Result<Option<Vec<u8>>, String> {
     let mut matcher = constraint.matcher();
     let mut text = Vec::new();
-    let mut budget = 40 + matcher.completion_cost();
+    let mut budget = 40 + matcher.completion_cost().unwrap();
     loop {
         let Ok(mask) = matcher.mask() else {
             return Ok(None);
@@ -220,7 +220,7 @@ fn walk(
             return Ok(Some(text));
         }
         let (cost, shown) = (
-            matcher.completion_cost(),
+            matcher.completion_cost().unwrap(),
             String::from_utf8_lossy(&text).into_owned(),
         );
         let mut affordable = |token| {

@@ -182,7 +182,7 @@ fn every_strategy_closes_within_every_budget_that_suffices() {
         schemas(count, &vocabulary, &mut random).iter().enumerate()
     {
         let matcher = compiled.matcher();
-        let needed = matcher.clone().completion_cost() as usize;
+        let needed = matcher.clone().completion_cost().unwrap() as usize;
         for (i, budget) in [needed, needed + 1, 2 * needed].into_iter().enumerate() {
             for pass in 0..4 {
                 let strategy = STRATEGIES[(round + i + 2 * pass) % STRATEGIES.len()];

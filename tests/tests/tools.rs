@@ -274,8 +274,8 @@ fn whatever_a_model_says_is_read_back_as_valid_calls() {
                 }
             }
             let matcher = constraint.matcher();
-            let budget =
-                matcher.clone().completion_cost() as usize + [0, 5, 40, 150][random.below(4)];
+            let budget = matcher.clone().completion_cost().unwrap() as usize
+                + [0, 5, 40, 150][random.below(4)];
             let generate = GenerateOptions {
                 max_new_tokens: Some(budget),
                 ..GenerateOptions::default()
@@ -438,8 +438,8 @@ fn arguments_of_any_schema_are_valid_in_every_style() {
                 let model =
                     MockModel::new(vocabulary.width(), 100_000, [vocabulary.eos]).with_seed(seed);
                 let matcher = constraint.matcher();
-                let budget =
-                    matcher.clone().completion_cost() as usize + [0, 20, 90][random.below(3)];
+                let budget = matcher.clone().completion_cost().unwrap() as usize
+                    + [0, 20, 90][random.below(3)];
                 let generate = GenerateOptions {
                     max_new_tokens: Some(budget),
                     ..GenerateOptions::default()

@@ -310,12 +310,14 @@ impl Matcher {
 
     /// Returns a number of tokens in which the output can certainly be completed from here, not counting the
     /// end-of-sequence id; 0 where it may end.
-    pub fn completion_cost(&mut self) -> u64 {
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    pub fn completion_cost(&mut self) -> Result<u64, MatcherError> {
         if self.progress.now.ended {
-            return 0;
+            return Ok(0);
         }
         self.visit(|visit, progress| Ok(visit.network.cost(progress.now.state)))
-            .unwrap_or(0)
     }
 
     /// Returns the [`completion_cost`](Matcher::completion_cost) after one more token, without accepting it.

@@ -53,7 +53,10 @@ pub trait Constraint: Send {
     fn forced_token(&mut self) -> Result<Option<TokenId>, ConstraintError>;
 
     /// Returns a number of tokens, without end-of-sequence, that suffices to complete the output from here.
-    fn completion_cost(&mut self) -> u64;
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError>;
 
     /// Returns the [`completion_cost`](Constraint::completion_cost) after one more token, which is not accepted.
     ///
@@ -124,7 +127,7 @@ impl<C: Constraint + ?Sized> Constraint for &mut C {
         (**self).forced_token()
     }
 
-    fn completion_cost(&mut self) -> u64 {
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError> {
         (**self).completion_cost()
     }
 
@@ -278,8 +281,8 @@ impl Constraint for Unconstrained {
         Ok(None)
     }
 
-    fn completion_cost(&mut self) -> u64 {
-        0
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError> {
+        Ok(0)
     }
 
     fn completion_cost_after(&mut self, _token: TokenId) -> Result<u64, ConstraintError> {

@@ -55,8 +55,8 @@ impl Constraint for Matcher {
         self.forced_token().map_err(ConstraintError::new)
     }
 
-    fn completion_cost(&mut self) -> u64 {
-        self.completion_cost()
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError> {
+        self.completion_cost().map_err(ConstraintError::new)
     }
 
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError> {

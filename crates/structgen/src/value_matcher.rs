@@ -69,10 +69,10 @@ impl Constraint for ValueMatcher {
         Constraint::forced_token(&mut self.matcher)
     }
 
-    fn completion_cost(&mut self) -> u64 {
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError> {
         match self.is_finished() {
-            true => 0,
-            false => self.matcher.completion_cost(),
+            true => Ok(0),
+            false => Constraint::completion_cost(&mut self.matcher),
         }
     }
 

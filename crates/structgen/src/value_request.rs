@@ -30,7 +30,7 @@ impl ValueRequest {
         for &token in written {
             matcher.accept_token(token)?;
         }
-        let completion_cost = matcher.completion_cost();
+        let completion_cost = matcher.completion_cost()?;
         let matcher = ValueMatcher::new(matcher, before.len());
         Ok(Self {
             request: Request::new([prompt, written].concat(), matcher),

@@ -110,7 +110,7 @@ fn random_texts_of_each_grammar_are_finished_and_fit_and_other_parsers_agree() {
         let (mut longest, mut judged) = (0, 0);
         for seed in 0..TEXTS {
             let matcher = compiled.matcher();
-            let budget = matcher.clone().completion_cost() as usize + seed as usize;
+            let budget = matcher.clone().completion_cost().unwrap() as usize + seed as usize;
             let model =
                 MockModel::new(vocabulary.width(), 10_000, [vocabulary.eos]).with_seed(seed);
             let options = GenerateOptions {

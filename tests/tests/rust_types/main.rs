@@ -89,7 +89,7 @@ fn draw(
         let wish = round % models.len();
         let model = models[wish].clone().with_seed(random.next_u64());
         let matcher = constraint.matcher();
-        let needed = matcher.clone().completion_cost() as usize;
+        let needed = matcher.clone().completion_cost().unwrap() as usize;
         let options = GenerateOptions {
             max_new_tokens: Some(needed + [0, 6, 25, 90][random.below(4)]),
             ..GenerateOptions::default()

@@ -211,7 +211,7 @@ fn decode(constraint: &CompiledConstraint, logits: Logits, random: &mut SplitMix
     let vocabulary = constraint.vocabulary();
     let mut matcher = constraint.matcher();
     let mut text = Vec::new();
-    let mut budget = matcher.completion_cost() + 120;
+    let mut budget = matcher.completion_cost().unwrap() + 120;
     while !matcher.is_finished() {
         let mask = matcher.mask().unwrap();
         let tokens: Vec<TokenId> = mask.bits().iter().collect();

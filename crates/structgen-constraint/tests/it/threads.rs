@@ -71,7 +71,7 @@ fn walk(constraint: &CompiledConstraint, seed: u64) -> Vec<Seen> {
         let answer = fork.accept_token(any).map_err(|error| error.to_string());
         seen.push(Seen {
             mask: mask.bits().clone(),
-            cost: matcher.completion_cost(),
+            cost: matcher.completion_cost().unwrap(),
             is_accepting: matcher.is_accepting(),
             is_finished: matcher.is_finished(),
             forced: matcher.forced_text(20).unwrap(),

@@ -115,7 +115,8 @@ impl<C: Constraint> Sequence<C> {
                 .map_err(|source| GenerateError::Prefill { index, source })?;
             text.push_prefill(codec.vocabulary.token_bytes(token).unwrap_or_default());
         }
-        let needed = constraint.completion_cost();
+        let needed = { constraint.completion_cost() }
+            .map_err(|source| GenerateError::Constraint { step: 0, source })?;
         if needed > budget as u64 {
             return Err(GenerateError::BudgetTooSmall {
                 needed,

@@ -267,7 +267,7 @@ fn a_width_of_one_is_greedy_under_every_constraint() {
     };
     for (seed, schema) in (0..60).zip(schemas().iter().cycle()) {
         let compiled = constraint(&vocabulary, schema);
-        let needed = compiled.matcher().completion_cost() as usize;
+        let needed = compiled.matcher().completion_cost().unwrap() as usize;
         let model = MockModel::new(vocabulary.len(), 400, [EOS]).with_seed(seed);
         let options = GenerateOptions {
             log_probs: true,
@@ -297,7 +297,7 @@ fn outputs_fit_their_constraint_and_their_budget() {
     let vocabulary = vocabulary();
     for (seed, schema) in (0..40).zip(schemas().iter().cycle()) {
         let compiled = constraint(&vocabulary, schema);
-        let needed = compiled.matcher().completion_cost() as usize;
+        let needed = compiled.matcher().completion_cost().unwrap() as usize;
         let model = MockModel::new(vocabulary.len(), 400, [EOS]).with_seed(seed);
         for budget in [needed, needed + 1, 2 * needed, 2 * needed + 30] {
             let options = at_most(budget);

@@ -23,7 +23,7 @@ fn stubborn_models_are_closed_within_every_budget_that_suffices() {
     let vocabulary = vocabulary();
     for schema in schemas() {
         let constraint = constraint(&vocabulary, &schema);
-        let needed = constraint.matcher().completion_cost() as usize;
+        let needed = constraint.matcher().completion_cost().unwrap() as usize;
         for likes in [&b"a"[..], b" ", b"\"", b"0123456789", b"[{", b"\\"] {
             for budget in [needed, needed + 1, needed + 7, needed + 60] {
                 let model = stubborn(&vocabulary, likes);
@@ -48,7 +48,7 @@ fn one_token_too_few_is_refused_before_the_model_runs() {
     let vocabulary = vocabulary();
     for schema in schemas() {
         let constraint = constraint(&vocabulary, &schema);
-        let needed = constraint.matcher().completion_cost();
+        let needed = constraint.matcher().completion_cost().unwrap();
         let model = stubborn(&vocabulary, b"a");
         let options = GenerateOptions {
             max_new_tokens: Some(needed as usize - 1),

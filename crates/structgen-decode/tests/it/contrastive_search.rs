@@ -179,7 +179,7 @@ fn outputs_are_whole_at_the_least_budget() {
     let mut steered = 0;
     for schema in schemas() {
         let constraint = constraint(&vocabulary, &schema);
-        let needed = constraint.matcher().completion_cost() as usize;
+        let needed = constraint.matcher().completion_cost().unwrap() as usize;
         for more in [0, 1, 9] {
             let options = GenerateOptions {
                 max_new_tokens: Some(needed + more),

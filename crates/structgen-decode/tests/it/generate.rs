@@ -141,8 +141,8 @@ impl Constraint for Strings {
         &self.eos
     }
 
-    fn completion_cost(&mut self) -> u64 {
-        self.cost(&self.text())
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError> {
+        Ok(self.cost(&self.text()))
     }
 
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError> {

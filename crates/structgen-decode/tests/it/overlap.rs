@@ -56,8 +56,8 @@ impl Constraint for Late {
         Ok(None)
     }
 
-    fn completion_cost(&mut self) -> u64 {
-        0
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError> {
+        Ok(0)
     }
 
     fn completion_cost_after(&mut self, _: TokenId) -> Result<u64, ConstraintError> {

@@ -87,8 +87,8 @@ impl Constraint for Periodic {
         Ok(allowed.next().filter(|_| allowed.next().is_none()))
     }
 
-    fn completion_cost(&mut self) -> u64 {
-        0
+    fn completion_cost(&mut self) -> Result<u64, ConstraintError> {
+        Ok(0)
     }
 
     fn completion_cost_after(&mut self, _: TokenId) -> Result<u64, ConstraintError> {

@@ -144,7 +144,7 @@ fn mask_after(
         "accepted_tokens": tokens.len(),
         "may_end": matcher.is_accepting(),
         "is_finished": is_finished,
-        "completion_tokens": matcher.completion_cost(),
+        "completion_tokens": matcher.completion_cost().map_err(failed)?,
     });
     if !is_finished {
         let mask = matcher.mask().map_err(failed)?;

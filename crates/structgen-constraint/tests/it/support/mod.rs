@@ -140,7 +140,7 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
     let mut random = SplitMix(seed);
     let mut matcher = constraint.matcher();
     let mut text = Vec::new();
-    let budget = budget.max(matcher.completion_cost());
+    let budget = budget.max(matcher.completion_cost().unwrap());
     for taken in 0..=budget {
         let mask = matcher.mask().unwrap();
         let naive = oracle::mask(&matcher).unwrap();
@@ -160,7 +160,10 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
         );
         assert!(mask.count() > 0, "a dead end after {shown:?}");
         let left = budget - taken;
-        assert!(matcher.completion_cost() <= left, "after {shown:?}");
+        assert!(
+            matcher.completion_cost().unwrap() <= left,
+            "after {shown:?}"
+        );
         // Some token stays within the budget, or the text may end.
         let tokens: Vec<TokenId> = mask.bits().iter().collect();
         let mut is_affordable =
@@ -173,7 +176,7 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
             assert!(
                 matcher.is_accepting(),
                 "nothing affordable after {shown:?} with {left} left, cost {}",
-                matcher.completion_cost()
+                matcher.completion_cost().unwrap()
             );
             return text;
         };
@@ -257,7 +260,7 @@ pub(crate) fn generate(
     let vocabulary = constraint.vocabulary();
     let mut matcher = constraint.matcher();
     let mut text = Vec::new();
-    let mut budget = matcher.completion_cost() + 200;
+    let mut budget = matcher.completion_cost().unwrap() + 200;
     while !matcher.is_finished() {
         let mask = matcher.mask().unwrap();
         let mut tokens: Vec<TokenId> = mask.bits().iter().collect();
