@@ -19,11 +19,11 @@ import models
 
 # A Python with onnxruntime-genai, whose versions of transformers are not those of optimum.
 BUILDER = os.environ.get("BUILDER_PYTHON", sys.executable)
-SIZE = {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12, "num_key_value_heads": 12,
+SIZE = {"hidden_size": 1536, "intermediate_size": 6144, "num_attention_heads": 12, "num_key_value_heads": 12,
         "max_position_embeddings": 4096}
 SOURCES = {"plain": SIZE, "grouped": SIZE | {"num_key_value_heads": 3}}
 # Each kind is exported with as many layers and with half of them: what a session takes besides weights is the same.
-LAYERS, HALF = 8, 4
+LAYERS, HALF = 4, 2
 
 
 def optimum(source, folder):

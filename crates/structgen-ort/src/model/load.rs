@@ -422,6 +422,9 @@ pub(crate) fn session_builder(
     let builder = Session::builder(runtime.environment()).map_err(|e| fail(&e))?;
     let builder = builder
         .with_optimization_level(GraphOptimizationLevel::Level3)
+        .map_err(|e| fail(&e))?
+        // Weights that a kernel repacks are given back to the system one by one. An arena would keep them.
+        .with_device_allocated_initializers()
         .map_err(|e| fail(&e))?;
     let builder = match dynamic_quantization(operators) {
         // As its exporter runs it: its logits depend on how a text is cut into runs anyway.

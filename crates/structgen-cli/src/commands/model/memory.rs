@@ -20,7 +20,7 @@ use crate::process;
 /// Options of `structgen model memory`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Of a folder: the weights by type, keys and values as the graph has them (heads of keys and values, not of queries), twice where past and present are not one buffer, and what loading it adds to this process.\n\
+    after_help = "Of a folder: the weights by type, keys and values as the graph has them (heads of keys and values, not of queries), twice where past and present are not one buffer, and what loading it adds to this process, which is what counts where the runtime holds weights in another form.\n\
     Of a number of parameters: weights = B x bits/8 GB; cache = 2 x layers x width x context x batch x 2 bytes of the nearest of 7B (32 layers, 4096), 13B (40, 5120), 70B (80, 8192); \
     activations = 10% of the weights. A GB is 10^9 bytes."
 )]
@@ -169,8 +169,10 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
     let cache = tokens.ok_or_else(uncounted)?;
     // Past and present keys and values, unless they share a buffer.
     let copies = if model.shares_buffers() { 1 } else { 2 };
+    // The runtime may hold weights in another form: wider, or packed again.
+    let held = process.unwrap_or_default().max(weights.bytes());
     let total = { cache.checked_mul(copies) }
-        .and_then(|cache| cache.checked_add(weights.bytes()))
+        .and_then(|cache| cache.checked_add(held))
         .ok_or_else(uncounted)?;
     let gigabytes = total as f64 / GIGABYTE;
     let fit = args
@@ -187,6 +189,7 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
             "cache_copies": copies,
             "bytes": total,
             "process_bytes": process,
+            "held_bytes": held,
             "notes": notes(&weights),
         });
         add_fit(&mut object, fit, gigabytes, args.available);
@@ -194,6 +197,13 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
         return Ok(outcome(fit));
     }
     write_weights(&weights)?;
+    if let Some(process) = process {
+        write_line(&format!(
+            "in memory     {:<10} {:>9}   that loading the model added to this process",
+            "",
+            size(process)
+        ))?;
+    }
     let positions = format!("{context} positions x {}", args.batch);
     write_line(&format!(
         "cache         {:<10} {:>9}   {per_token} bytes a token",
@@ -208,13 +218,6 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
         ))?;
     }
     write_line(&format!("together      {:<10} {:>9}", "", size(total)))?;
-    if let Some(process) = process {
-        write_line(&format!(
-            "this process  {:<10} {:>9}   that loading the model added",
-            "",
-            size(process)
-        ))?;
-    }
     for note in notes(&weights) {
         write_line(&format!("note: {note}"))?;
     }
@@ -226,8 +229,7 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
 fn notes(weights: &Weights) -> Vec<&'static str> {
     let types = weights.bytes_by_type();
     let has_half = { types.iter() }.any(|(dtype, bytes)| dtype.name() == "float16" && *bytes > 0);
-    let half =
-        "the processor computes with float32, and holds float16 weights up to four times as large";
+    let half = "the processor computes with float32, and holds float16 weights three to four times as large";
     has_half.then_some(half).into_iter().collect()
 }
 
