@@ -28,6 +28,14 @@ pub struct Assets {
     pub genai_config: Option<&'static str>,
 }
 
+impl Assets {
+    /// Returns whether the graph keeps past and present of its cache in one buffer, so that a session must share them.
+    #[must_use]
+    pub fn shares_buffers(&self) -> bool {
+        self.genai_config.is_some()
+    }
+}
+
 macro_rules! assets {
     ($folder:literal, $genai_config:expr) => {
         Assets {

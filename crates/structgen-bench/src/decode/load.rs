@@ -76,9 +76,9 @@ impl ModelArgs {
         let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
         let source = ModelSource::bytes(assets.model, config, self.device()?);
         Ok(Source {
-            source: match assets.genai_config {
-                Some(_) => source.sharing_buffers(),
-                None => source,
+            source: match assets.shares_buffers() {
+                true => source.sharing_buffers(),
+                false => source,
             },
             tokenizer: assets.tokenizer.to_vec(),
         })
