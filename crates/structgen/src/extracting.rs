@@ -227,9 +227,9 @@ impl<T: DeserializeOwned> Extracting<T> {
             Some(cascade) => {
                 let mut rest = VecDeque::new();
                 let document: Value = serde_json::from_str(&json).unwrap_or_default();
-                each_leaf(&document, |pointer, _| {
+                each_leaf(&document, |pointer, value| {
                     if let Some(scored) = scores.get(&pointer)
-                        && self.extractor.model().confidence(&scored.score) < cascade.below
+                        && self.extractor.model().confidence(value, &scored.score) < cascade.below
                     {
                         rest.push_back((pointer, scored.span.clone()));
                     }
@@ -282,10 +282,10 @@ impl<T: DeserializeOwned> Extracting<T> {
                 field.is_passed_on = true;
                 field.is_grounded &= cascade.larger.is_grounded();
                 field.probability = Some(score.allowed.probability());
-                field.confidence = Some(cascade.larger.model().confidence(score));
+                field.confidence = Some(cascade.larger.model().confidence(&field.value, score));
             } else if let Some(Scored { span, score }) = answer.scores.get(&field.pointer) {
                 field.probability = Some(score.allowed.probability());
-                field.confidence = Some(self.extractor.model().confidence(score));
+                field.confidence = Some(self.extractor.model().confidence(&field.value, score));
                 if let Some(searches) = &mut self.searches {
                     searches.rest.push_back((at, span.clone()));
                 }

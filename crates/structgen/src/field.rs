@@ -213,7 +213,7 @@ impl Model {
             for field in &mut fields {
                 if let Some(Scored { score, .. }) = scores.get(&field.pointer) {
                     field.probability = Some(score.allowed.probability());
-                    field.confidence = Some(self.confidence(score));
+                    field.confidence = Some(self.confidence(&field.value, score));
                 }
             }
         }

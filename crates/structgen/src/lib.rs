@@ -108,7 +108,7 @@ mod windows;
 #[cfg(feature = "ort")]
 pub use builder::ExtractorBuilder;
 #[cfg(feature = "ort")]
-pub use calibration::Calibration;
+pub use calibration::{Calibration, FieldCalibration};
 pub use checker::{Checker, Misfit};
 #[cfg(feature = "ort")]
 pub use choose::ChooseOptions;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
 use structgen_chat::{ChatError, ChatTemplate};
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
 use structgen_decode::{Engine, LanguageModel, ModelInfo, Scheduler, confidence::SpanScore};
@@ -12,6 +13,7 @@ use structgen_ort::{
 };
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions, Vocabulary, tokenizer_file};
 
+use crate::calibration::kind_of;
 use crate::chat_prompts::chat_template;
 use crate::options::{DraftSource, HeadsSource};
 use crate::prompt::{NotationTokens, tokenizer_config};
@@ -260,10 +262,10 @@ impl Model {
         self.inner.calibration
     }
 
-    /// Returns the confidence in a field with this score.
-    pub(crate) fn confidence(&self, score: &SpanScore) -> f64 {
+    /// Returns the confidence in a field with this value and score.
+    pub(crate) fn confidence(&self, value: &Value, score: &SpanScore) -> f64 {
         match self.calibration() {
-            Some(calibration) => calibration.confidence(score),
+            Some(calibration) => calibration.confidence(kind_of(value), score),
             None => score.allowed.probability(),
         }
     }
@@ -393,9 +395,9 @@ fn open_heads(
 fn embedded_source(assets: &structgen_model::Assets, device: Device) -> Result<ModelSource> {
     let config = ModelConfig::from_json(assets.config, Some(assets.generation_config))?;
     let source = ModelSource::bytes(assets.model, config, device);
-    Ok(match assets.genai_config {
-        Some(_) => source.sharing_buffers(),
-        None => source,
+    Ok(match assets.shares_buffers() {
+        true => source.sharing_buffers(),
+        false => source,
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
-use structgen::decode::{Confidence, GenerateError, Generation};
+use structgen::decode::{Confidence, GenerateError, Generation, events::JsonKind};
 use structgen::{Calibration, Error, GenerateOptions, LongText, Model, SchemaExtractor};
 use structgen_bench::scoring::{Failure, Probability, Sample, Summary};
 use structgen_maskbench::Percentiles;
@@ -188,7 +188,8 @@ impl Answer {
         let confidence = written.confidence.as_ref();
         Self {
             cost: Cost::of(&written.outputs),
-            confidence: { confidence.map(|it| probabilities(it, calibration)) }.unwrap_or_default(),
+            confidence: { confidence.map(|it| probabilities(it, &written.outputs, calibration)) }
+                .unwrap_or_default(),
             value: serde_json::from_str(&written.json).map_err(|_| Failure::NotJson(written.json)),
         }
     }
@@ -204,15 +205,23 @@ impl Answer {
 
 fn probabilities(
     confidence: &Confidence,
+    outputs: &[Generation],
     calibration: Option<Calibration>,
 ) -> HashMap<String, Probability> {
     let fields = confidence.fields().iter().enumerate();
     fields
         .map(|(at, field)| {
-            let allowed = field.score.allowed.probability();
-            let calibrated = calibration.map(|calibration| calibration.confidence(&field.score));
+            let score = match (field.kind, outputs) {
+                // The token after a number decided that no digit follows, as in `Extraction::fields`.
+                (JsonKind::Number, [only]) => only.span_score(field.span.start..field.span.end + 1),
+                _ => None,
+            };
+            let score = score.unwrap_or(field.score);
+            let allowed = score.allowed.probability();
+            let calibrated = calibration.map(|it| it.confidence(field.kind, &score));
             let probability = Probability {
-                model: field.score.model.probability(),
+                kind: field.kind,
+                model: score.model.probability(),
                 allowed,
                 calibrated: calibrated.unwrap_or(allowed),
             };

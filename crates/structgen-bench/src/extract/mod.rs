@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
-use structgen::{Calibration, DraftSource, LongText, Model};
+use structgen::decode::events::JsonKind;
+use structgen::{Calibration, DraftSource, FieldCalibration, LongText, Model};
 use structgen_bench::scoring::{Probability, fit_confidence};
 
 use crate::model_args::ModelArgs;
@@ -199,20 +200,45 @@ impl Args {
     }
 }
 
+/// A type of which there are fewer fields is calibrated with all others.
+const ENOUGH: usize = 50;
+
 /// Fits how often fields of all sets are correct to their probabilities.
 fn calibration(all: &[Results]) -> Option<Calibration> {
     let documents = all.iter().flat_map(|results| &results.documents);
-    let fields: Vec<([f64; 2], bool)> = { documents.flat_map(|document| &document.fields) }
+    let fields: Vec<(JsonKind, [f64; 2], bool)> = { documents.flat_map(|it| &it.fields) }
         .filter_map(|field| {
-            let Probability { model, allowed, .. } = field.confidence?;
-            Some(([allowed, model], field.is_right()))
+            let Probability {
+                kind,
+                model,
+                allowed,
+                ..
+            } = field.confidence?;
+            let log_odds = [allowed, model].map(FieldCalibration::log_odds);
+            Some((kind, log_odds, field.is_right()))
         })
         .collect();
-    let [intercept, allowed, model] = fit_confidence(&fields)?;
+    let all: Vec<_> = fields.iter().map(|&(_, x, right)| (x, right)).collect();
+    let of_all = fit_confidence(&all)?;
+    let of = |is_kind: fn(JsonKind) -> bool| {
+        let own = fields.iter().filter(|(kind, ..)| is_kind(*kind));
+        let own: Vec<_> = own.map(|&(_, x, right)| (x, right)).collect();
+        // So few would be fitted to what is special about them.
+        let enough = own.len() >= ENOUGH;
+        let [intercept, allowed, model] =
+            { enough.then(|| fit_confidence(&own)).flatten() }.unwrap_or(of_all);
+        FieldCalibration {
+            intercept,
+            allowed,
+            model,
+        }
+    };
     Some(Calibration {
-        intercept,
-        allowed,
-        model,
+        string: of(|kind| kind == JsonKind::String),
+        number: of(|kind| kind == JsonKind::Number),
+        boolean: of(|kind| kind == JsonKind::Boolean),
+        null: of(|kind| kind == JsonKind::Null),
+        container: of(JsonKind::is_container),
     })
 }
 

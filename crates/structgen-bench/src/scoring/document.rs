@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use structgen::decode::events::JsonKind;
 
 use super::cause::Cause;
 use super::equality::equal;
@@ -99,6 +100,8 @@ pub struct ScoredField {
 /// How probable a value was.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Probability {
+    /// The type of the value.
+    pub kind: JsonKind,
     /// Under the model alone.
     pub model: f64,
     /// Under the model with the constraint.
@@ -200,6 +203,7 @@ mod tests {
         assert!((more.soft - 2.0 / 3.0).abs() < 1e-12);
         let wrong = sample.score(&Ok(json!({"age": 36, "name": "Ada"})), |pointer| {
             (pointer == "/name").then_some(Probability {
+                kind: JsonKind::String,
                 model: 0.5,
                 allowed: 0.6,
                 calibrated: 0.4,

@@ -4,25 +4,17 @@
 const RIDGE: f64 = 1e-3;
 /// Newton's method converges long before.
 const STEPS: usize = 50;
-/// Log probabilities below this count as equal.
-const LEAST: f64 = -50.0;
 
-/// Fits a logistic regression of whether fields are correct on their two log probabilities (Platt 1999); returns the
-/// intercept and the two weights. No weight is negative: a more probable field never has less confidence. Returns
-/// `None` without fields.
+/// Fits a logistic regression of whether fields are correct on their two log odds (Platt 1999); returns the intercept
+/// and the two weights. No weight is negative: a more probable field never has less confidence. Returns `None` without
+/// fields.
 #[must_use]
 pub fn fit_confidence(fields: &[([f64; 2], bool)]) -> Option<[f64; 3]> {
     if fields.is_empty() {
         return None;
     }
     let rows: Vec<([f64; 3], f64)> = { fields.iter() }
-        .map(|&([first, second], is_right)| {
-            let logarithm = |p: f64| p.ln().max(LEAST);
-            (
-                [1.0, logarithm(first), logarithm(second)],
-                f64::from(is_right),
-            )
-        })
+        .map(|&([first, second], is_right)| ([1.0, first, second], f64::from(is_right)))
         .collect();
     // If not all of the best weights would be positive, one of them is zero.
     let fits = [
@@ -104,10 +96,10 @@ mod tests {
         let (intercept, weight) = (1.5, 0.8);
         let mut fields = Vec::new();
         for at in 1..40 {
-            let p = f64::from(at) / 40.0;
-            let confidence = probability(&[intercept, weight, 0.0], &[1.0, p.ln(), 0.0]);
+            let x = f64::from(at) / 10.0 - 2.0;
+            let confidence = probability(&[intercept, weight, 0.0], &[1.0, x, 0.0]);
             let right = (confidence * 1000.0).round() as usize;
-            fields.extend((0..1000).map(|n| ([p, 1.0], n < right)));
+            fields.extend((0..1000).map(|n| ([x, 0.0], n < right)));
         }
         let [a, b, c] = fit_confidence(&fields).unwrap();
         assert!(
@@ -118,10 +110,14 @@ mod tests {
 
     #[test]
     fn no_weight_is_negative_and_none_is_infinite() {
-        let misled = [([0.9, 0.5], false), ([0.1, 0.5], true), ([0.0, 0.0], true)];
+        let misled = [
+            ([2.0, 0.0], false),
+            ([-2.0, 0.0], true),
+            ([-9.0, -9.0], true),
+        ];
         let [_, first, second] = fit_confidence(&misled).unwrap();
         assert!(first >= 0.0 && second >= 0.0);
-        let [intercept, ..] = fit_confidence(&[([1.0, 1.0], true)]).unwrap();
+        let [intercept, ..] = fit_confidence(&[([9.0, 9.0], true)]).unwrap();
         assert!(intercept.is_finite());
         assert_eq!(fit_confidence(&[]), None);
     }

@@ -192,6 +192,7 @@ mod tests {
     use super::super::document::{Failure, Sample};
     use super::*;
     use serde_json::json;
+    use structgen::decode::events::JsonKind;
 
     fn documents() -> Vec<Document> {
         let sample = |id: &str, language: Option<&str>, expected: Value| Sample {
@@ -205,6 +206,7 @@ mod tests {
         };
         let sure = |_: &str| {
             Some(Probability {
+                kind: JsonKind::String,
                 model: 0.5,
                 allowed: 1.0,
                 calibrated: 0.6,

@@ -154,8 +154,10 @@ fn confidences_are_fitted_to_what_was_right() {
     };
     assert_eq!(fit("grounded").code, 0);
     let fitted: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
-    for name in ["intercept", "allowed", "model"] {
-        assert!(fitted[name].is_number(), "{fitted}");
+    for kind in ["string", "number", "boolean", "null", "container"] {
+        for name in ["intercept", "allowed", "model"] {
+            assert!(fitted[kind][name].is_number(), "{fitted}");
+        }
     }
     fit("grounded,constrained").is_bad_input(&["--calibrate", "one --mode"]);
 }
