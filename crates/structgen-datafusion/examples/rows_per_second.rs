@@ -26,7 +26,7 @@ const SCHEMA: &str = r#"{"type": "object", "required": ["name", "city"],
     "properties": {"name": {"type": "string"}, "city": {"type": "string"}}}"#;
 /// The number of files.
 const PARTS: usize = 20;
-/// The loop takes so many of a file's rows at most.
+/// The most rows of a file that the loop extracts from.
 const LOOPED: usize = 1_000;
 
 #[tokio::main]
