@@ -9,7 +9,6 @@ are made in OUT where they are not there yet, and take about two gigabytes.
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -83,18 +82,19 @@ def made(out, name, layers):
 
 ENVIRONMENT = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 # Tokens at whose number memory is compared. A buffer that is shared grows by doubling, and has just done so at neither.
-SHORT, LONG = 250, 1018
+SHORT, LONG = 250, 2042
 
 
 def weights(program, folder):
-    """The bytes of weights as computed, those that loading adds to a process, and those that a token of the cache takes."""
+    """The bytes of weights as computed, those that loading adds to a process, and those that a token takes in cache and workspace."""
     done = subprocess.run([program, "model", "memory", str(folder), "--json"], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     found = json.loads(done.stdout)
-    return found["weight_bytes"], found["process_bytes"], found["cache_bytes_per_token"] * found["cache_copies"]
+    cache = found["cache_bytes_per_token"] * found["cache_copies"]
+    return found["weight_bytes_on_processor"], found["process_bytes"], cache, found["workspace_bytes_per_token"]
 
 
 def resident(program, folder, tokens):
-    """The anonymous memory of a process that has written so many tokens, in the median over its last fifth."""
+    """The most anonymous memory of a process that writes so many tokens, after loading: its last half."""
     options = ["--max-tokens", tokens, "--set", f"min_new_tokens={tokens}", "--temperature", 1, "--seed", 1, "--threads", 2]
     command = [program, "generate", "a b c", "--model", folder, *options]
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
@@ -106,7 +106,7 @@ def resident(program, folder, tokens):
             break
         found += [int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon")]
         time.sleep(0.002)
-    return statistics.median(found[-len(found) // 5:])
+    return max(found[-len(found) // 2:])
 
 
 def main():
@@ -115,18 +115,20 @@ def main():
     parser.add_argument("--structgen", default="structgen")
     arguments = parser.parse_args()
     megabytes = lambda number: f"{number / 1e6:.1f}"
-    print("| folder | weights, computed | process | apart | cache, computed | process | apart |")
-    print("|---|---|---|---|---|---|---|")
+    print("| folder | weights, computed | process | apart | cache, computed | process | apart | workspace, at most | process |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    growth = lambda folder: resident(arguments.structgen, folder, LONG) - resident(arguments.structgen, folder, SHORT)
     for name in FOLDERS:
-        folder = made(arguments.out, name, LAYERS)
-        computed, process, per_token = weights(arguments.structgen, folder)
-        half = weights(arguments.structgen, made(arguments.out, name, HALF))
-        computed, process = computed - half[0], process - half[1]
-        cache = (LONG - SHORT) * per_token
-        grown = resident(arguments.structgen, folder, LONG) - resident(arguments.structgen, folder, SHORT)
+        folders = [made(arguments.out, name, layers) for layers in (LAYERS, HALF)]
+        (computed, process, per_token, workspace), half = (weights(arguments.structgen, folder) for folder in folders)
+        computed, process, per_token = computed - half[0], process - half[1], per_token - half[2]
+        # What a step takes beside the cache is the same for any number of layers.
+        whole, of_half = (growth(folder) for folder in folders)
         cells = [name]
-        for expected, found in ((computed, process), (cache, grown)):
+        for expected, found in ((computed, process), ((LONG - SHORT) * per_token, whole - of_half)):
             cells += [f"{megabytes(expected)} MB", f"{megabytes(found)} MB", f"{(found / expected - 1) * 100:+.1f}%"]
+        rest = (of_half * LAYERS - whole * HALF) / (LAYERS - HALF)
+        cells += [f"{megabytes((LONG - SHORT) * workspace)} MB", f"{megabytes(rest)} MB"]
         print("|", " | ".join(cells), "|", flush=True)
 
 

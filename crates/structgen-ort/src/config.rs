@@ -31,6 +31,8 @@ pub struct ModelConfig {
     pub eos: Vec<TokenId>,
     /// The id that starts a text.
     pub bos: Option<TokenId>,
+    /// Heads of queries, by which optimum's graphs repeat keys and values.
+    pub heads: Option<usize>,
     /// Heads of keys and values, for graphs that leave the number open.
     pub kv_heads: Option<usize>,
     /// Numbers in each head's key or value, for graphs that leave the number open.
@@ -115,6 +117,7 @@ impl ModelConfig {
             vocab_size: first(&["vocab_size"])?,
             eos: root.ids("eos_token_id")?,
             bos: root.ids("bos_token_id")?.first().copied(),
+            heads,
             kv_heads: first(&["num_key_value_heads"])?.or(heads),
             head_dim: first(&["head_dim"])?.or(derived),
             sliding_window: first(&["sliding_window"])?,
@@ -242,6 +245,7 @@ impl GenaiConfig {
                 vocab_size: model.number("vocab_size")?,
                 eos: model.ids("eos_token_id")?,
                 bos: model.ids("bos_token_id")?.first().copied(),
+                heads,
                 kv_heads: decoder.number("num_key_value_heads")?.or(heads),
                 head_dim: decoder.number("head_size")?,
                 sliding_window: match decoder.object("sliding_window")? {
@@ -413,6 +417,9 @@ mod tests {
                         3,
                     ),
                 ),
+                heads: Some(
+                    8,
+                ),
                 kv_heads: Some(
                     2,
                 ),
@@ -452,6 +459,9 @@ mod tests {
                         ),
                     ],
                     bos: None,
+                    heads: Some(
+                        4,
+                    ),
                     kv_heads: Some(
                         2,
                     ),

@@ -3,7 +3,11 @@
 //! Of a `TensorProto` the dimensions are field 1, the type 2, floats 4, the name 8, raw bytes 9, and the place in
 //! another file 13 (`onnx.proto` of ONNX 1.23). Tensors are the initializers of a graph (field 5) and the values of its
 //! constants. Their bytes are passed over until somebody asks for them.
+//!
+//! What the operators do with a tensor decides in which form the runtime holds it: of a `NodeProto` the inputs are
+//! field 1, the operator 4 and the attributes 5, and of an attribute the name is field 1 and a number 3.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -16,6 +20,7 @@ pub struct Weights {
     file: PathBuf,
     tensors: Vec<Tensor>,
     block_bits: Option<u64>,
+    uses: HashMap<String, Uses>,
 }
 
 /// A tensor that is stored in a model.
@@ -56,11 +61,26 @@ const DEEPEST: usize = 96;
 const LONGEST_NAME: u64 = 4_096;
 /// The most dimensions of a tensor.
 const MOST_DIMENSIONS: usize = 64;
-/// The most tensors of a file.
+/// The most tensors of a file, and the most values whose uses are noted.
 const MOST_TENSORS: usize = 1_000_000;
+/// The most inputs of a node that are read.
+const MOST_INPUTS: usize = 4_096;
 
 /// The attribute with the bits of a weight that operators unpack themselves.
 const BITS: &str = "bits";
+/// The attribute that says with which precision `MatMulNBits` may compute, and its value for products of int8.
+const ACCURACY: (&str, u64) = ("accuracy_level", 4);
+
+/// What operators do with a tensor.
+#[derive(Debug, Clone, Copy, Default)]
+struct Uses {
+    /// Its rows are looked up, for which it stays as it is.
+    looked_up: bool,
+    /// It is computed with.
+    computed_with: bool,
+    /// It has the scales of blocks whose products are computed with int8.
+    scales: bool,
+}
 
 impl Weights {
     /// Reads which tensors a file stores.
@@ -73,14 +93,17 @@ impl Weights {
         let mut reader = Reader {
             fields: Fields::new(BufReader::new(file)),
             tensors: Vec::new(),
-            is_bits: false,
+            attribute: String::new(),
+            node: Node::default(),
             block_bits: None,
+            uses: HashMap::new(),
         };
         reader.model(len)?;
         Ok(Self {
             file: path.to_owned(),
             tensors: reader.tensors,
             block_bits: reader.block_bits,
+            uses: reader.uses,
         })
     }
 
@@ -115,6 +138,27 @@ impl Weights {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let bytes = self.tensors.iter().map(Tensor::bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// The bytes that the weights take in a process that runs the model on the processor, as far as files tell.
+    ///
+    /// On x86-64, ONNX Runtime computes with float32: float16 weights are widened, except for tables that are only
+    /// looked up. And where `MatMulNBits` computes with int8 (`accuracy_level` 4), it packs a float32 scale and the
+    /// float32 sum of each block beside the file's scales (MLAS, `qnbitgemm`). Other processors may hold less.
+    #[must_use]
+    pub fn bytes_on_processor(&self) -> u64 {
+        let bytes = { self.tensors.iter() }.map(|tensor| {
+            let uses = self.uses.get(&tensor.name).copied().unwrap_or_default();
+            let float32 = tensor.len().saturating_mul(size_of::<f32>() as u64);
+            let (kept, added) = match tensor.dtype.name() {
+                _ if !cfg!(target_arch = "x86_64") => (true, 0),
+                "float16" if uses.computed_with => (uses.looked_up, float32),
+                _ if uses.scales => (true, float32.saturating_mul(2)),
+                _ => (true, 0),
+            };
+            added.saturating_add(if kept { tensor.bytes() } else { 0 })
+        });
         bytes.fold(0, u64::saturating_add)
     }
 
@@ -266,9 +310,21 @@ impl Message {
 struct Reader<R> {
     fields: Fields<R>,
     tensors: Vec<Tensor>,
-    /// Whether the attribute that is read has the bits of a weight.
-    is_bits: bool,
+    /// The name of the attribute that is read, where its number matters.
+    attribute: String,
+    /// The node that is read. Of one with graphs within it, what stands before them is lost: no tensor's form depends
+    /// on it.
+    node: Node,
     block_bits: Option<u64>,
+    uses: HashMap<String, Uses>,
+}
+
+/// An operator and its inputs.
+#[derive(Default)]
+struct Node {
+    operator: String,
+    inputs: Vec<String>,
+    accuracy: Option<u64>,
 }
 
 impl<R: Read + Seek> Reader<R> {
@@ -279,6 +335,9 @@ impl<R: Read + Seek> Reader<R> {
         let mut key = String::new();
         while let Some(&(message, end)) = open.last() {
             if self.fields.at() >= end {
+                if message == Message::Node {
+                    self.note_uses();
+                }
                 open.pop();
                 continue;
             }
@@ -289,7 +348,12 @@ impl<R: Read + Seek> Reader<R> {
                     match (message, field) {
                         (Message::Tensor, 1) => self.dim(number),
                         (Message::Tensor, 2) => self.tensor(|tensor| tensor.dtype.0 = number),
-                        (Message::Attribute, 3) if self.is_bits => self.block_bits = Some(number),
+                        (Message::Attribute, 3) if self.attribute == BITS => {
+                            self.block_bits = Some(number);
+                        }
+                        (Message::Attribute, 3) if self.attribute == ACCURACY.0 => {
+                            self.node.accuracy = Some(number);
+                        }
                         _ => {}
                     }
                     continue;
@@ -306,7 +370,16 @@ impl<R: Read + Seek> Reader<R> {
                 .ok_or_else(invalid)?;
             match (message, field) {
                 (Message::Attribute, 1) if wire_type == 2 && len <= LONGEST_NAME => {
-                    self.is_bits = self.fields.text(len)? == BITS;
+                    self.attribute = self.fields.text(len)?;
+                }
+                (Message::Node, 1) if wire_type == 2 && len <= LONGEST_NAME => {
+                    let name = self.fields.text(len)?;
+                    if self.node.inputs.len() < MOST_INPUTS {
+                        self.node.inputs.push(name);
+                    }
+                }
+                (Message::Node, 4) if wire_type == 2 && len <= LONGEST_NAME => {
+                    self.node.operator = self.fields.text(len)?;
                 }
                 (Message::Tensor, 1) if wire_type == 2 => {
                     while self.fields.at() < field_end {
@@ -335,8 +408,11 @@ impl<R: Read + Seek> Reader<R> {
                         return Err(invalid());
                     }
                     Some(inner) if open.len() < DEEPEST => {
-                        if inner == Message::Tensor {
-                            self.tensors.push(Tensor::nameless());
+                        match inner {
+                            Message::Tensor => self.tensors.push(Tensor::nameless()),
+                            Message::Node => self.node = Node::default(),
+                            Message::Attribute => self.attribute.clear(),
+                            _ => {}
                         }
                         open.push((inner, field_end));
                     }
@@ -345,6 +421,23 @@ impl<R: Read + Seek> Reader<R> {
             }
         }
         Ok(())
+    }
+
+    /// Notes what the node that ends here does with its inputs.
+    fn note_uses(&mut self) {
+        let node = std::mem::take(&mut self.node);
+        let is_exact = node.accuracy != Some(ACCURACY.1);
+        for (place, name) in node.inputs.into_iter().enumerate() {
+            if name.is_empty() || self.uses.len() >= MOST_TENSORS {
+                continue;
+            }
+            let uses = self.uses.entry(name).or_default();
+            match (&*node.operator, place) {
+                ("Gather", 0) => uses.looked_up = true,
+                ("MatMulNBits", 2) => uses.scales |= !is_exact,
+                _ => uses.computed_with = true,
+            }
+        }
     }
 
     /// Changes the tensor that is read.
@@ -427,6 +520,48 @@ mod tests {
             weights("shared_float16/model.onnx").quantization(),
             "float16"
         );
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn weights_that_the_runtime_holds_in_another_form_take_more() {
+        let plain = weights("optimum/model.onnx");
+        assert_eq!(plain.bytes_on_processor(), plain.bytes());
+        // Everything but the table of embeddings becomes twice as wide.
+        let half = weights("shared_float16/model.onnx");
+        let float16 = { half.tensors().iter() }.filter(|tensor| tensor.dtype.name() == "float16");
+        let table = float16.clone().max_by_key(|tensor| tensor.len()).unwrap();
+        let all: u64 = float16.map(Tensor::bytes).sum();
+        let (added, most) = (half.bytes_on_processor() - half.bytes(), all);
+        assert!(
+            added >= all - table.bytes() && added <= most,
+            "{added} of {all}"
+        );
+    }
+
+    /// A field of a message: its number, and what it has.
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        let len = u8::try_from(content.len()).unwrap();
+        [&[number << 3 | 2, len], content].concat()
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn scales_of_blocks_are_packed_where_products_are_of_int8() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("model.onnx");
+        // Eight float32 numbers.
+        let scales = [&[0x08, 8, 0x10, 1], &field(8, b"scales")[..]].concat();
+        for (accuracy, bytes) in [(4, 3 * 32), (1, 32)] {
+            let level = [&field(1, b"accuracy_level")[..], &[0x18, accuracy]].concat();
+            let inputs = ["x", "weight", "scales"].map(|name| field(1, name.as_bytes()));
+            let operator = field(4, b"MatMulNBits");
+            let node = [inputs.concat(), operator, field(5, &level)].concat();
+            let graph = [field(1, &node), field(5, &scales)].concat();
+            std::fs::write(&path, field(7, &graph)).unwrap();
+            let weights = Weights::of_file(&path).unwrap();
+            assert_eq!((weights.bytes(), weights.bytes_on_processor()), (32, bytes));
+        }
     }
 
     #[test]

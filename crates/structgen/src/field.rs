@@ -9,7 +9,6 @@ use structgen_constraint::{CompiledConstraint, Input};
 use structgen_decode::{
     Confidence, Generation,
     confidence::{FieldConfidence, SpanScore},
-    events::JsonKind,
 };
 use structgen_grammar::json_pointer::unescaped;
 use structgen_grammar::{Expr, ExprId, Grammar, Slot};
@@ -62,34 +61,29 @@ pub(crate) struct Scored {
     pub(crate) score: SpanScore,
 }
 
-/// Returns the scores of the leaves of an output. A number's score includes the token that ends it, which decided that
-/// no digit follows.
+/// Returns the scores of the leaves of an output.
 pub(crate) fn scores_of_output(
     output: &Generation,
     confidence: &Confidence,
 ) -> HashMap<String, Scored> {
-    scores(confidence, |field| match field.kind {
-        JsonKind::Number => output.span_score(field.span.start..field.span.end + 1),
-        _ => None,
-    })
+    scores(confidence, |field| output.field_score(field))
 }
 
 /// Returns the scores of the leaves of a document merged from several outputs.
 pub(crate) fn scores_of_merged(confidence: &Confidence) -> HashMap<String, Scored> {
-    scores(confidence, |_| None)
+    scores(confidence, |field| field.score)
 }
 
 fn scores(
     confidence: &Confidence,
-    mut other: impl FnMut(&FieldConfidence) -> Option<SpanScore>,
+    score: impl Fn(&FieldConfidence) -> SpanScore,
 ) -> HashMap<String, Scored> {
     let fields = confidence.fields().iter().enumerate();
-    let mut scored = |(at, field): (usize, &FieldConfidence)| {
-        let score = other(field).unwrap_or(field.score);
-        let span = field.span.clone();
+    let scored = |(at, field): (usize, &FieldConfidence)| {
+        let (span, score) = (field.span.clone(), score(field));
         (confidence.pointer(at), Scored { span, score })
     };
-    fields.map(&mut scored).collect()
+    fields.map(scored).collect()
 }
 
 /// Returns the fields of a document, without probabilities and alternatives.

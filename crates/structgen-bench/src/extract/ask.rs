@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
-use structgen::decode::{Confidence, GenerateError, Generation, events::JsonKind};
+use structgen::decode::{Confidence, GenerateError, Generation};
 use structgen::{Calibration, Error, GenerateOptions, LongText, Model, SchemaExtractor};
 use structgen_bench::scoring::{Failure, Probability, Sample, Summary};
 use structgen_maskbench::Percentiles;
@@ -211,12 +211,11 @@ fn probabilities(
     let fields = confidence.fields().iter().enumerate();
     fields
         .map(|(at, field)| {
-            let score = match (field.kind, outputs) {
-                // The token after a number decided that no digit follows, as in `Extraction::fields`.
-                (JsonKind::Number, [only]) => only.span_score(field.span.start..field.span.end + 1),
-                _ => None,
+            // As `Extraction::fields` does.
+            let score = match outputs {
+                [only] => only.field_score(field),
+                _ => field.score,
             };
-            let score = score.unwrap_or(field.score);
             let allowed = score.allowed.probability();
             let calibrated = calibration.map(|it| it.confidence(field.kind, &score));
             let probability = Probability {

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use super::FieldConfidence;
+use crate::events::JsonKind;
 use crate::{GeneratedToken, Generation};
 
 /// How probable a span of an output is, under the model alone and under the model with the constraint.
@@ -72,6 +74,17 @@ impl Generation {
         let sums: Option<Vec<Sum>> = tokens.iter().map(Sum::of).collect();
         let sum = sums?.into_iter().fold(Sum::default(), Sum::and);
         Some(sum.score())
+    }
+
+    /// Returns how probable a field of this output is. For a number this includes the token after it, which decided
+    /// that no digit follows.
+    #[must_use]
+    pub fn field_score(&self, field: &FieldConfidence) -> SpanScore {
+        let with_its_end = match field.kind {
+            JsonKind::Number => self.span_score(field.span.start..field.span.end + 1),
+            _ => None,
+        };
+        with_its_end.unwrap_or(field.score)
     }
 }
 

@@ -63,6 +63,12 @@ impl StateRows {
         { self.rows.get(&row) }.map_or(0, |snapshots| snapshots.bytes(&self.layout))
     }
 
+    /// The bytes of a row with as many snapshots as it may have.
+    pub(crate) fn most_bytes(&self) -> usize {
+        let states = self.layout.iter().map(StateTensor::bytes);
+        states.fold(0, usize::saturating_add).saturating_mul(MOST)
+    }
+
     /// The states of exactly these rows, in this order: the tensors that hold them, or new ones. Rows without tokens,
     /// and `None`, have zeros.
     pub(crate) fn assemble(&self, rows: &[Option<RowId>]) -> Result<Arc<States>, ModelError> {

@@ -29,7 +29,7 @@ use crate::memory;
 use crate::names::Names;
 use crate::operators::Operators;
 use crate::runtime::prepare_cuda;
-use crate::signature::Signature;
+use crate::signature::{CacheTensor, Float, Signature};
 use crate::{CudaError, Device, LoadError, LoadNote, ModelFolder, Runtime};
 
 /// How to load a model.
@@ -246,6 +246,7 @@ impl OrtModel {
         if has_states && self.texts.is_none() {
             self.texts = Some(RowTexts::new(None));
         }
+        self.workspace_bytes_per_token = self.workspace(config, operators);
         self.abilities.tokens_alone = single_tokens;
         let has_border = self.texts.as_ref().is_some_and(RowTexts::has_border);
         self.abilities.rows_alone = single_tokens || has_border;
@@ -271,6 +272,35 @@ impl OrtModel {
             sliding_window(config, operators, self.info.context_length),
         ];
         self.notes.extend(notes.into_iter().flatten());
+    }
+
+    /// The most that a step of a plain graph takes for the keys and values of one layer, in bytes a position.
+    fn workspace(&self, config: &ModelConfig, operators: &Operators) -> usize {
+        const ATTENTION: [&str; 2] = ["GroupQueryAttention", "MultiHeadAttention"];
+        if ATTENTION.iter().any(|name| operators.has(name)) {
+            return 0;
+        }
+        let pairs = self.graph.signature.cache.chunks(2);
+        let of_layer = pairs.map(|pair| {
+            let float32 = |heads: usize, tensor: &CacheTensor| {
+                let width = heads.saturating_mul(tensor.head_dim);
+                width.saturating_mul(size_of::<f32>())
+            };
+            let tensors = pair.iter().map(|tensor| {
+                let repeated = config.heads.filter(|&heads| heads > tensor.heads);
+                let repeated = repeated.map_or(0, |heads| float32(heads, tensor));
+                let is_widened = tensor.float == Float::F16 && self.graph.cache_memory.is_none();
+                // The past and the present.
+                let widened = if is_widened {
+                    2 * float32(tensor.heads, tensor)
+                } else {
+                    0
+                };
+                repeated.saturating_add(widened)
+            });
+            tensors.fold(0, usize::saturating_add)
+        });
+        of_layer.max().unwrap_or(0).saturating_mul(2)
     }
 
     /// Takes tokens off those that end a text, because the tokenizer does not have them, and notes it.
@@ -325,6 +355,7 @@ impl OrtModel {
             rows: Rows::Growing(rows),
             states: StateRows::new(signature.states.clone()),
             opened: 0,
+            workspace_bytes_per_token: 0,
             abilities: Abilities::default(),
             texts: None,
             encoded: None,
@@ -421,7 +452,10 @@ pub(crate) fn session_builder(
     };
     let builder = Session::builder(runtime.environment()).map_err(|e| fail(&e))?;
     let builder = builder
-        .with_optimization_level(GraphOptimizationLevel::Level3)
+        .with_optimization_level(GraphOptimizationLevel::All)
+        .map_err(|e| fail(&e))?
+        // A pattern is remembered for all shapes of inputs, and a cache that grows has others in every run.
+        .with_memory_pattern(false)
         .map_err(|e| fail(&e))?
         // Weights that a kernel repacks are given back to the system one by one. An arena would keep them.
         .with_device_allocated_initializers()

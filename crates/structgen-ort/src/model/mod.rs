@@ -66,6 +66,7 @@ pub struct OrtModel {
     /// The encoder and what its inputs became, for an encoder-decoder.
     encoded: Option<Encoded>,
     notes: Vec<LoadNote>,
+    workspace_bytes_per_token: usize,
     /// What the last run returned, for views of it.
     outputs: Outputs,
 }
@@ -102,6 +103,23 @@ impl OrtModel {
     #[must_use]
     pub fn notes(&self) -> &[LoadNote] {
         &self.notes
+    }
+
+    /// The most bytes that a step takes beside the cache, for each position of each row: none where keys and values are
+    /// read as the cache has them.
+    ///
+    /// Graphs that are exported by optimum repeat the keys and values of a layer for all heads of queries, and on the
+    /// processor those in float16 widen them to float32. They do so layer by layer, so it is the size of one layer; and
+    /// twice that, since it grows with the text, and the runtime's arena keeps the pieces that became too small.
+    #[must_use]
+    pub fn workspace_bytes_per_token(&self) -> usize {
+        self.workspace_bytes_per_token
+    }
+
+    /// The most bytes that a row's states of fixed size take, with its snapshots; 0 for a model that has none.
+    #[must_use]
+    pub fn state_bytes_per_row(&self) -> usize {
+        self.states.most_bytes()
     }
 
     fn next_row(&mut self) -> RowId {

@@ -20,7 +20,7 @@ use crate::process;
 /// Options of `structgen model memory`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Of a folder: the weights by type, keys and values as the graph has them (heads of keys and values, not of queries), twice where past and present are not one buffer, and what loading it adds to this process, which is what counts where the runtime holds weights in another form.\n\
+    after_help = "Of a folder: the weights by type, keys and values as the graph has them (heads of keys and values, not of queries), twice where past and present are not one buffer, what a step needs besides, and what loading adds to this process, which is what counts where it is more than the runtime is known to hold.\n\
     Of a number of parameters: weights = B x bits/8 GB; cache = 2 x layers x width x context x batch x 2 bytes of the nearest of 7B (32 layers, 4096), 13B (40, 5120), 70B (80, 8192); \
     activations = 10% of the weights. A GB is 10^9 bytes."
 )]
@@ -170,9 +170,19 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
     // Past and present keys and values, unless they share a buffer.
     let copies = if model.shares_buffers() { 1 } else { 2 };
     // The runtime may hold weights in another form: wider, or packed again.
-    let held = process.unwrap_or_default().max(weights.bytes());
+    let on_processor = weights.bytes_on_processor();
+    let held = process.unwrap_or_default().max(on_processor);
+    let workspace_per_token = model.workspace_bytes_per_token() as u64;
+    let states = (model.state_bytes_per_row() as u64).checked_mul(args.batch as u64);
+    let states = states.ok_or_else(uncounted)?;
+    let workspace = (context as u64)
+        .checked_mul(args.batch as u64)
+        .and_then(|tokens| tokens.checked_mul(workspace_per_token))
+        .ok_or_else(uncounted)?;
     let total = { cache.checked_mul(copies) }
         .and_then(|cache| cache.checked_add(held))
+        .and_then(|sum| sum.checked_add(workspace))
+        .and_then(|sum| sum.checked_add(states))
         .ok_or_else(uncounted)?;
     let gigabytes = total as f64 / GIGABYTE;
     let fit = args
@@ -187,16 +197,26 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
             "cache_bytes_per_token": per_token,
             "cache_bytes": cache,
             "cache_copies": copies,
+            "workspace_bytes_per_token": workspace_per_token,
+            "workspace_bytes": workspace,
+            "state_bytes": states,
             "bytes": total,
+            "weight_bytes_on_processor": on_processor,
             "process_bytes": process,
             "held_bytes": held,
-            "notes": notes(&weights),
         });
         add_fit(&mut object, fit, gigabytes, args.available);
         write_line(&serde_json::to_string_pretty(&object)?)?;
         return Ok(outcome(fit));
     }
     write_weights(&weights)?;
+    if on_processor > weights.bytes() {
+        write_line(&format!(
+            "as held       {:<10} {:>9}   float16 as float32, scales of int4 with their packed copies",
+            "",
+            size(on_processor)
+        ))?;
+    }
     if let Some(process) = process {
         write_line(&format!(
             "in memory     {:<10} {:>9}   that loading the model added to this process",
@@ -217,20 +237,23 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
             size(cache)
         ))?;
     }
-    write_line(&format!("together      {:<10} {:>9}", "", size(total)))?;
-    for note in notes(&weights) {
-        write_line(&format!("note: {note}"))?;
+    if workspace > 0 {
+        write_line(&format!(
+            "workspace     {:<10} {:>9}   at most, for the keys and values of one layer, repeated or as float32",
+            "",
+            size(workspace)
+        ))?;
     }
+    if states > 0 {
+        write_line(&format!(
+            "states        {:<10} {:>9}   at most, of recurrences and convolutions, with snapshots",
+            "",
+            size(states)
+        ))?;
+    }
+    write_line(&format!("together      {:<10} {:>9}", "", size(total)))?;
     write_fit(fit, gigabytes, args.available)?;
     Ok(outcome(fit))
-}
-
-/// Notes on what a process needs beyond weights and cache, as measured (docs/model-folders.md).
-fn notes(weights: &Weights) -> Vec<&'static str> {
-    let types = weights.bytes_by_type();
-    let has_half = { types.iter() }.any(|(dtype, bytes)| dtype.name() == "float16" && *bytes > 0);
-    let half = "the processor computes with float32, and holds float16 weights three to four times as large";
-    has_half.then_some(half).into_iter().collect()
 }
 
 fn outcome(fit: Option<Fit>) -> ExitCode {
