@@ -15,6 +15,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
+import shipped
 from export import Graph, dequantised, packed, quantise, session
 from model import SIZES
 from reader import Reader
@@ -103,9 +104,13 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("checkpoint")
     args.add_argument("--model", required=True, type=pathlib.Path, help="the exported model's folder, where reader.onnx goes")
+    args.add_argument("--mean", metavar="READER", help="an exported reader, two fifths of whose weights go into the mean that is exported")
     args = args.parse_args()
     saved = torch.load(args.checkpoint, map_location="cpu")
     config = SIZES[saved.get("size", "main")]
+    if args.mean:
+        other = shipped.weights(args.mean, config)
+        saved["model"] = {name: 0.6 * weights + 0.4 * other.get(name, weights) for name, weights in saved["model"].items()}
     path = args.model / "reader.onnx"
     onnx.save(build(saved["model"], config), path)
     worst = parity(path, saved["model"], config)

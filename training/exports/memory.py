@@ -82,7 +82,7 @@ def made(out, name, layers):
 
 ENVIRONMENT = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 # Tokens at whose number memory is compared. A buffer that is shared grows by doubling, and has just done so at neither.
-SHORT, LONG = 250, 2042
+SHORT, LONG = 250, 1018
 
 
 def weights(program, folder):
