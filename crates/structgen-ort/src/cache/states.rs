@@ -66,7 +66,9 @@ impl StateRows {
     /// The bytes of a row with as many snapshots as it may have, and with what a run returns.
     pub(crate) fn most_bytes(&self) -> usize {
         let states = self.layout.iter().map(StateTensor::bytes);
-        states.fold(0, usize::saturating_add).saturating_mul(MOST + 1)
+        states
+            .fold(0, usize::saturating_add)
+            .saturating_mul(MOST + 1)
     }
 
     /// The states of exactly these rows, in this order: the tensors that hold them, or new ones. Rows without tokens,
