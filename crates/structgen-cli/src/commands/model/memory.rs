@@ -162,11 +162,10 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
     let info = model.info();
     let context = args.context.unwrap_or(info.context_length);
     let per_token = info.cache_bytes_per_token as u64;
-    let tokens = (context as u64)
-        .checked_mul(args.batch as u64)
-        .and_then(|tokens| tokens.checked_mul(per_token));
     let uncounted = || anyhow!("so many positions take more bytes than can be counted");
-    let cache = tokens.ok_or_else(uncounted)?;
+    let positions = (context as u64).checked_mul(args.batch as u64);
+    let of_all = |bytes: u64| positions.and_then(|positions| positions.checked_mul(bytes));
+    let cache = of_all(per_token).ok_or_else(uncounted)?;
     // Past and present keys and values, unless they share a buffer.
     let copies = if model.shares_buffers() { 1 } else { 2 };
     // The runtime may hold weights in another form: wider, or packed again.
@@ -175,10 +174,7 @@ fn of_folder(folder: &Path, args: &Args, json: bool) -> anyhow::Result<ExitCode>
     let workspace_per_token = model.workspace_bytes_per_token() as u64;
     let states = (model.state_bytes_per_row() as u64).checked_mul(args.batch as u64);
     let states = states.ok_or_else(uncounted)?;
-    let workspace = (context as u64)
-        .checked_mul(args.batch as u64)
-        .and_then(|tokens| tokens.checked_mul(workspace_per_token))
-        .ok_or_else(uncounted)?;
+    let workspace = of_all(workspace_per_token).ok_or_else(uncounted)?;
     let total = { cache.checked_mul(copies) }
         .and_then(|cache| cache.checked_add(held))
         .and_then(|sum| sum.checked_add(workspace))
