@@ -35,6 +35,7 @@ pub fn model_config(data: &[u8]) -> bool {
     let Ok(found) = ModelFolder::open(folder.path(), None) else {
         return false;
     };
-    assert!(found.model.starts_with(folder.path()), "{found:?}");
+    let is_inside = |file: &std::path::Path| file.starts_with(folder.path());
+    assert!(found.files().all(is_inside), "{found:?}");
     true
 }

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 ASSETS = Path(__file__).resolve().parents[2] / "crates" / "structgen-model" / "assets" / "main"
 VOCAB, CONTEXT = 4096, 256
@@ -82,7 +83,10 @@ WITH_IMAGES = {
         "vision_config": {"depth": 1, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 64},
     },
 }
-KINDS = {AutoModelForCausalLM: DECODERS, AutoModelForSeq2SeqLM: ENCODER_DECODERS, AutoModelForImageTextToText: WITH_IMAGES}
+KINDS = {AutoModelForCausalLM: DECODERS, AutoModelForSeq2SeqLM: ENCODER_DECODERS}
+# Versions that optimum 1.16 goes with have no such models.
+if hasattr(transformers, "AutoModelForImageTextToText"):
+    KINDS[transformers.AutoModelForImageTextToText] = WITH_IMAGES
 
 
 def make(name, folder):

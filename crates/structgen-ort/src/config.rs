@@ -1,9 +1,12 @@
 //! What the model's JSON files say: context length, vocabulary, special ids, and onnxruntime-genai's names.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use structgen_vocab::TokenId;
 
 use crate::LoadError;
+use crate::folder::When;
 use crate::names::{Names, PastNames, StateNames, Template};
 
 /// What the loop must know of a model beyond its ONNX file.
@@ -162,9 +165,19 @@ impl ModelConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GenaiConfig {
     pub(crate) config: ModelConfig,
-    pub(crate) file: String,
+    /// In the order in which they run.
+    pub(crate) graphs: Vec<GenaiGraph>,
     pub(crate) names: Names,
     pub(crate) shares_buffers: bool,
+}
+
+/// A graph that a `genai_config.json` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GenaiGraph {
+    pub(crate) file: String,
+    pub(crate) runs: When,
+    /// Outputs that later graphs know by another name, each with that name.
+    pub(crate) renamed: BTreeMap<String, String>,
 }
 
 impl GenaiConfig {
@@ -172,9 +185,6 @@ impl GenaiConfig {
         let root = Fields::parse("genai_config.json", text)?;
         let model = root.required_object("model")?;
         let decoder = model.required_object("decoder")?;
-        let file = decoder
-            .string("filename")?
-            .ok_or_else(|| decoder.missing("filename"))?;
         let inputs = decoder.object("inputs")?;
         let outputs = decoder.object("outputs")?;
         let defaults = Names::default();
@@ -224,8 +234,42 @@ impl GenaiConfig {
                 states.insert(0, StateNames { past, present });
             }
         }
+        let embedding = model.object("embedding")?;
+        let (embedding_inputs, embedding_outputs) = match &embedding {
+            Some(embedding) => (embedding.object("inputs")?, embedding.object("outputs")?),
+            None => (None, None),
+        };
+        let inputs_embeds = read(&inputs, "inputs_embeds")?.unwrap_or(defaults.inputs_embeds);
+        let mut features = defaults.features;
+        for kind in ["image_features", "audio_features"] {
+            features.extend(read(&embedding_inputs, kind)?);
+        }
+        let mut graphs = Vec::new();
+        if let Some(embedding) = &embedding {
+            let output = read(&embedding_outputs, "inputs_embeds")?;
+            let renamed = output.map(|output| (output, inputs_embeds.clone()));
+            graphs.push(GenaiGraph {
+                file: embedding.required_string("filename")?,
+                runs: When::Always,
+                renamed: renamed.into_iter().collect(),
+            });
+        }
+        match decoder.get("pipeline") {
+            None => graphs.push(GenaiGraph {
+                file: decoder.required_string("filename")?,
+                runs: When::Always,
+                renamed: BTreeMap::new(),
+            }),
+            Some(pipeline) => graphs.extend(stages(&decoder, pipeline)?),
+        }
+        let ids = match read(&embedding_inputs, "input_ids")? {
+            Some(ids) => Some(ids),
+            None => read(&inputs, "input_ids")?,
+        };
         let names = Names {
-            input_ids: read(&inputs, "input_ids")?.unwrap_or(defaults.input_ids),
+            input_ids: ids.unwrap_or(defaults.input_ids),
+            inputs_embeds,
+            features,
             attention_mask: read(&inputs, "attention_mask")?.unwrap_or(defaults.attention_mask),
             position_ids: read(&inputs, "position_ids")?.unwrap_or(defaults.position_ids),
             logits: read(&outputs, "logits")?.unwrap_or(defaults.logits),
@@ -257,9 +301,51 @@ impl GenaiConfig {
                     .map(|border| LongRope::ByLength { border }),
                 decoder_start: Vec::new(),
             },
-            file,
+            graphs,
             names,
         })
+    }
+}
+
+/// The stages of a pipeline, a list of objects of one stage each. Those that never run are left out.
+fn stages(decoder: &Fields<'_>, pipeline: &Value) -> Result<Vec<GenaiGraph>, LoadError> {
+    let wrong = || decoder.wrong("pipeline", "a list of objects", pipeline);
+    let mut graphs = Vec::new();
+    for stage in pipeline.as_array().ok_or_else(wrong)? {
+        for stage in stage.as_object().ok_or_else(wrong)?.values() {
+            if !stage.is_object() {
+                return Err(wrong());
+            }
+            let stage = Fields {
+                file: decoder.file,
+                value: std::borrow::Cow::Borrowed(stage),
+            };
+            let on_prompt = stage.flag("run_on_prompt")?.unwrap_or(true);
+            let on_tokens = stage.flag("run_on_token_gen")?.unwrap_or(true);
+            let runs = match (on_prompt, on_tokens) {
+                (true, true) => When::Always,
+                (true, false) => When::WithoutPast,
+                (false, true) => When::WithPast,
+                (false, false) => continue,
+            };
+            let forwarded = stage.object("output_names_forwarder")?;
+            let forwarded = forwarded.iter().flat_map(|names| names.value.as_object());
+            let renamed = forwarded.flatten().map(|(from, to)| {
+                let to = to
+                    .as_str()
+                    .ok_or_else(|| stage.wrong("output_names_forwarder", "an object of names", to));
+                Ok((from.clone(), to?.to_owned()))
+            });
+            graphs.push(GenaiGraph {
+                file: stage.required_string("filename")?,
+                runs,
+                renamed: renamed.collect::<Result<_, LoadError>>()?,
+            });
+        }
+    }
+    match graphs.is_empty() {
+        true => Err(wrong()),
+        false => Ok(graphs),
     }
 }
 
@@ -356,6 +442,10 @@ impl<'v> Fields<'v> {
                 text.ok_or_else(|| self.wrong(name, "a string", value))
             })
             .transpose()
+    }
+
+    fn required_string(&self, name: &str) -> Result<String, LoadError> {
+        self.string(name)?.ok_or_else(|| self.missing(name))
     }
 
     fn flag(&self, name: &str) -> Result<Option<bool>, LoadError> {
@@ -472,9 +562,20 @@ mod tests {
                     long_rope: None,
                     decoder_start: [],
                 },
-                file: "decoder.onnx",
+                graphs: [
+                    GenaiGraph {
+                        file: "decoder.onnx",
+                        runs: Always,
+                        renamed: {},
+                    },
+                ],
                 names: Names {
                     input_ids: "ids",
+                    inputs_embeds: "inputs_embeds",
+                    features: [
+                        "image_features",
+                        "audio_features",
+                    ],
                     attention_mask: "attention_mask",
                     position_ids: "position_ids",
                     logits: "logits",

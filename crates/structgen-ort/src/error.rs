@@ -96,16 +96,14 @@ pub enum LoadError {
         /// What would be right.
         wanted: String,
     },
-    /// Keys and values are kept as whole numbers.
+    /// The decoder takes embeddings, and no graph makes them of token ids.
     #[error(
-        "the model quantises its cache ({name} is {dtype}), and structgen keeps keys and values as f32 or f16 alone; \
-         export it without a quantised cache"
+        "the model takes embeddings ({name}) instead of token ids, and the folder has no graph that looks them up \
+         (embed_tokens.onnx, or model.embedding in genai_config.json)"
     )]
-    QuantizedCache {
-        /// The first such input.
+    NoEmbedding {
+        /// The input.
         name: String,
-        /// Its type and shape.
-        dtype: String,
     },
     /// The configuration says that past and present share a buffer, and the graph cannot do with one.
     #[error(

@@ -1,5 +1,6 @@
 //! Model folders: which file to load, and what the files beside it say.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -14,16 +15,17 @@ use crate::names::Names;
 ///   `model_quantized.onnx`, `model_q4.onnx` and the like, with `config.json` and `generation_config.json`;
 ///   A decoder may also be two files, `decoder_model.onnx` and `decoder_with_past_model.onnx`. Beside that of an
 ///   encoder-decoder is `encoder_model.onnx`;
-/// - onnxruntime-genai: `genai_config.json`, which names the file.
+/// - transformers.js, of models of images and texts: the same with `embed_tokens.onnx`, which makes of token ids what the
+///   decoder takes. Images are left out.
+/// - onnxruntime-genai: `genai_config.json`, which names the file, an embedding graph before it, or the graphs of a
+///   pipeline.
 ///
 /// External data lies beside the model file, and ONNX Runtime finds it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelFolder {
-    /// The ONNX file: a decoder.
-    pub model: PathBuf,
-    /// The graph for texts without a past, where the decoder is two files.
-    pub beginning: Option<PathBuf>,
+    /// The graphs of the decoder, in the order in which they run: at least one.
+    pub graphs: Vec<GraphFile>,
     /// The encoder whose states the decoder attends to, for an encoder-decoder.
     pub encoder: Option<PathBuf>,
     /// What the configuration says.
@@ -33,6 +35,49 @@ pub struct ModelFolder {
     /// Whether past and present share a buffer: `search.past_present_share_buffer` in `genai_config.json`.
     pub shares_buffers: bool,
     pub(crate) names: Names,
+}
+
+/// A graph of a decoder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GraphFile {
+    /// The ONNX file.
+    pub path: PathBuf,
+    /// The runs that it is for.
+    pub runs: When,
+    /// Outputs that later graphs know by another name, each with that name.
+    pub(crate) renamed: BTreeMap<String, String>,
+}
+
+/// The runs that a graph is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// All of them.
+    Always,
+    /// Those of texts without a past: the graph begins them.
+    WithoutPast,
+    /// Those of texts with a past: the graph continues them.
+    WithPast,
+}
+
+impl When {
+    pub(crate) fn is_for(self, has_past: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::WithoutPast => !has_past,
+            Self::WithPast => has_past,
+        }
+    }
+}
+
+impl GraphFile {
+    fn new(path: PathBuf, runs: When) -> Self {
+        Self {
+            path,
+            runs,
+            renamed: BTreeMap::new(),
+        }
+    }
 }
 
 /// The stems of model files that hold a whole decoder, the usual one first, and last those that hold half of one.
@@ -60,12 +105,9 @@ impl ModelFolder {
             let genai = GenaiConfig::from_json(&text)?;
             return Self::open_genai(folder, genai);
         }
-        let Files {
-            model,
-            beginning,
-            encoder,
-        } = find_model(folder, variant)?;
-        let beside = model.parent().unwrap_or(folder);
+        let Files { graphs, encoder } = find_model(folder, variant)?;
+        let model = graphs.last().map(|graph| graph.path.as_path());
+        let beside = model.and_then(Path::parent).unwrap_or(folder);
         let read_either = |name: &str| -> Result<Option<String>, LoadError> {
             match read_config(&folder.join(name))? {
                 Some(text) => Ok(Some(text)),
@@ -82,8 +124,7 @@ impl ModelFolder {
                 Some(_) => Names::of_encoder_decoder(),
                 None => Names::default(),
             },
-            model,
-            beginning,
+            graphs,
             encoder,
             config: ModelConfig::from_json(&config, generation.as_deref())?,
             genai: false,
@@ -91,32 +132,51 @@ impl ModelFolder {
         })
     }
 
+    /// All ONNX files that are loaded.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let graphs = self.graphs.iter().map(|graph| graph.path.as_path());
+        graphs.chain(self.encoder.as_deref())
+    }
+
+    /// The names of these files, for people.
+    #[must_use]
+    pub fn file_names(&self) -> String {
+        let names = self.files().map(|file| file.display().to_string());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
     fn open_genai(folder: &Path, genai: GenaiConfig) -> Result<Self, LoadError> {
-        let file = Path::new(&genai.file);
-        // The folder may come from anywhere: its configuration does not get to name files elsewhere.
-        if !file
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)))
-        {
-            return Err(LoadError::Config {
-                file: "genai_config.json",
-                problem: format!("filename {:?} leads out of the folder", genai.file),
-            });
-        }
-        let model = folder.join(file);
-        if !model.is_file() {
-            return Err(LoadError::NoModel {
-                folder: folder.to_owned(),
-                looked_for: format!(
-                    "genai_config.json names {:?}, which is not there",
-                    genai.file
-                ),
-                variants: Vec::new(),
-            });
-        }
+        let graphs = genai.graphs.into_iter().map(|graph| {
+            let file = Path::new(&graph.file);
+            // The folder may come from anywhere: its configuration does not get to name files elsewhere.
+            if !file
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)))
+            {
+                return Err(LoadError::Config {
+                    file: "genai_config.json",
+                    problem: format!("filename {:?} leads out of the folder", graph.file),
+                });
+            }
+            let path = folder.join(file);
+            if !path.is_file() {
+                return Err(LoadError::NoModel {
+                    folder: folder.to_owned(),
+                    looked_for: format!(
+                        "genai_config.json names {:?}, which is not there",
+                        graph.file
+                    ),
+                    variants: Vec::new(),
+                });
+            }
+            Ok(GraphFile {
+                path,
+                runs: graph.runs,
+                renamed: graph.renamed,
+            })
+        });
         Ok(Self {
-            model,
-            beginning: None,
+            graphs: graphs.collect::<Result<_, _>>()?,
             encoder: None,
             config: genai.config,
             genai: true,
@@ -128,8 +188,7 @@ impl ModelFolder {
 
 /// The files of one model.
 struct Files {
-    model: PathBuf,
-    beginning: Option<PathBuf>,
+    graphs: Vec<GraphFile>,
     encoder: Option<PathBuf>,
 }
 
@@ -168,13 +227,14 @@ fn find_model(folder: &Path, variant: Option<&str>) -> Result<Files, LoadError> 
 }
 
 impl Files {
-    /// A decoder with what is beside it: the graph for texts without a past, and the encoder of the same variant, or
-    /// else the plain one.
+    /// A decoder with what is beside it: the graph for texts without a past; and the encoder and the table of embeddings
+    /// of the same variant, or else the plain ones.
     fn of(model: PathBuf, stem: &str, suffix: &str) -> Result<Self, &'static str> {
         let beside = |stem: &str, suffix: &str| {
             Some(model.with_file_name(format!("{stem}{suffix}.onnx"))).filter(|path| path.is_file())
         };
-        let encoder = beside("encoder_model", suffix).or_else(|| beside("encoder_model", ""));
+        let or_plain = |stem: &str| beside(stem, suffix).or_else(|| beside(stem, ""));
+        let (encoder, embedding) = (or_plain("encoder_model"), or_plain(EMBEDDING));
         let beginning = beside("decoder_model", suffix).filter(|_| stem == WITH_PAST);
         if stem == WITH_PAST && beginning.is_none() {
             return Err(
@@ -186,9 +246,15 @@ impl Files {
                 "encoder_model.onnx shows that it is an encoder-decoder, and no decoder is beside it",
             );
         }
+        let runs = match beginning {
+            Some(_) => When::WithPast,
+            None => When::Always,
+        };
+        let before = embedding.map(|path| GraphFile::new(path, When::Always));
+        let beginning = beginning.map(|path| GraphFile::new(path, When::WithoutPast));
+        let graphs = before.into_iter().chain(beginning);
         Ok(Self {
-            model,
-            beginning,
+            graphs: graphs.chain([GraphFile::new(model, runs)]).collect(),
             encoder,
         })
     }
@@ -196,6 +262,8 @@ impl Files {
 
 /// The stem of a graph that continues texts alone.
 const WITH_PAST: &str = "decoder_with_past_model";
+/// The stem of a graph that looks up the embeddings of tokens.
+const EMBEDDING: &str = "embed_tokens";
 
 /// Forms that are not run: the end of a file's name, and what to do.
 const OTHER_FORMS: [(&str, &str); 4] = [
@@ -316,12 +384,11 @@ mod tests {
             e.to_string()
                 .replace(&dir.path().display().to_string(), "DIR")
         })?;
-        Ok(opened
-            .model
-            .strip_prefix(dir.path())
-            .unwrap()
-            .display()
-            .to_string())
+        let names = opened.files().map(|file| {
+            let name = file.strip_prefix(dir.path()).unwrap();
+            name.display().to_string()
+        });
+        Ok(names.collect::<Vec<_>>().join(", "))
     }
 
     #[test]
@@ -335,6 +402,22 @@ mod tests {
         assert_eq!(name(&dir, None).unwrap(), "onnx/model.onnx");
         assert_eq!(name(&dir, Some("q4")).unwrap(), "onnx/model_q4.onnx");
         expect_test::expect!["DIR has no model: neither model_fp16.onnx nor decoder_model_merged_fp16.onnx is in it or in its folder onnx; it has the variants q4, quantized"].assert_eq(&name(&dir, Some("fp16")).unwrap_err());
+    }
+
+    #[test]
+    fn embeddings_are_looked_up_by_a_graph_of_the_same_variant_or_the_plain_one() {
+        let dir = folder(&[
+            ("config.json", "{}"),
+            ("onnx/embed_tokens.onnx", ""),
+            ("onnx/embed_tokens_fp16.onnx", ""),
+            ("onnx/decoder_model_merged_fp16.onnx", ""),
+            ("onnx/decoder_model_merged_q4.onnx", ""),
+        ]);
+        let names = ["fp16", "q4"].map(|variant| name(&dir, Some(variant)).unwrap());
+        expect_test::expect![[r#"
+            onnx/embed_tokens_fp16.onnx, onnx/decoder_model_merged_fp16.onnx
+            onnx/embed_tokens.onnx, onnx/decoder_model_merged_q4.onnx"#]]
+        .assert_eq(&names.join("\n"));
     }
 
     #[test]
@@ -393,9 +476,13 @@ mod tests {
             ("onnx/decoder_model.onnx", ""),
             ("onnx/decoder_with_past_model.onnx", ""),
         ]);
+        assert_eq!(
+            name(&pair, None).unwrap(),
+            "onnx/decoder_model.onnx, onnx/decoder_with_past_model.onnx"
+        );
         let opened = ModelFolder::open(pair.path(), None).unwrap();
-        assert!(opened.model.ends_with("decoder_with_past_model.onnx"));
-        assert!(opened.beginning.unwrap().ends_with("decoder_model.onnx"));
+        let runs: Vec<When> = opened.graphs.iter().map(|graph| graph.runs).collect();
+        assert_eq!(runs, [When::WithoutPast, When::WithPast]);
         // A model that is run is taken, whatever lies beside it.
         let both = folder(&[
             ("config.json", "{}"),

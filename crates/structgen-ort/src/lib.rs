@@ -24,9 +24,9 @@ mod weights;
 pub use config::{LongRope, ModelConfig};
 pub use device::{Device, UnknownDevice};
 pub use error::LoadError;
-pub use folder::ModelFolder;
 #[doc(hidden)]
 pub use folder::read_config;
+pub use folder::{GraphFile, ModelFolder, When};
 pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
 pub use notes::LoadNote;

@@ -7,6 +7,10 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names {
     pub(crate) input_ids: String,
+    /// What a graph before the decoder makes of the ids, where there is one.
+    pub(crate) inputs_embeds: String,
+    /// What that graph takes of images and sounds.
+    pub(crate) features: Vec<String>,
     pub(crate) attention_mask: String,
     pub(crate) position_ids: String,
     pub(crate) logits: String,
@@ -106,6 +110,10 @@ impl Default for Names {
     fn default() -> Self {
         Self {
             input_ids: "input_ids".into(),
+            inputs_embeds: "inputs_embeds".into(),
+            features: ["image_features", "audio_features"]
+                .map(String::from)
+                .into(),
             attention_mask: "attention_mask".into(),
             position_ids: "position_ids".into(),
             logits: "logits".into(),

@@ -40,6 +40,12 @@ impl Operators {
         Ok(reader.found)
     }
 
+    /// Adds those of another graph.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.names.extend(other.names);
+        self.windows.extend(other.windows);
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }

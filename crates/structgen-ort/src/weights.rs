@@ -1,4 +1,4 @@
-//! The weights of an ONNX file: what is stored as which type, and the numbers of float tensors.
+//! The weights of ONNX files: what is stored as which type, and the numbers of float tensors.
 //!
 //! Of a `TensorProto` the dimensions are field 1, the type 2, floats 4, the name 8, raw bytes 9, and the place in
 //! another file 13 (`onnx.proto` of ONNX 1.23). Tensors are the initializers of a graph (field 5) and the values of its
@@ -14,13 +14,12 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::protobuf::Fields;
 
-/// The tensors that an ONNX file stores.
+/// The tensors that the ONNX files of a model store.
 #[derive(Debug, Clone)]
 pub struct Weights {
-    file: PathBuf,
+    files: Vec<PathBuf>,
     tensors: Vec<Tensor>,
     block_bits: Option<u64>,
-    uses: HashMap<String, Uses>,
 }
 
 /// A tensor that is stored in a model.
@@ -33,7 +32,10 @@ pub struct Tensor {
     pub dims: Vec<u64>,
     /// The type of its numbers.
     pub dtype: TensorType,
+    /// Which of the files it is in.
+    file: usize,
     place: Place,
+    uses: Uses,
 }
 
 /// A type of numbers, by its code in ONNX.
@@ -72,7 +74,7 @@ const BITS: &str = "bits";
 const ACCURACY: (&str, u64) = ("accuracy_level", 4);
 
 /// What operators do with a tensor.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Uses {
     /// Its rows are looked up, for which it stays as it is.
     looked_up: bool,
@@ -88,26 +90,44 @@ impl Weights {
     /// # Errors
     /// When the file cannot be read or is no ONNX file.
     pub fn of_file(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let len = file.metadata()?.len();
-        let mut reader = Reader {
-            fields: Fields::new(BufReader::new(file)),
-            tensors: Vec::new(),
-            attribute: String::new(),
-            node: Node::default(),
-            block_bits: None,
-            uses: HashMap::new(),
-        };
-        reader.model(len)?;
-        Ok(Self {
-            file: path.to_owned(),
-            tensors: reader.tensors,
-            block_bits: reader.block_bits,
-            uses: reader.uses,
-        })
+        Self::of_files([path])
     }
 
-    /// The tensors, in the order of the file.
+    /// Reads which tensors the files of a model store, those of [`ModelFolder::files`](crate::ModelFolder::files).
+    ///
+    /// # Errors
+    /// When a file cannot be read or is no ONNX file.
+    pub fn of_files<'p>(paths: impl IntoIterator<Item = &'p Path>) -> io::Result<Self> {
+        let mut weights = Self {
+            files: Vec::new(),
+            tensors: Vec::new(),
+            block_bits: None,
+        };
+        for path in paths {
+            let file = File::open(path)?;
+            let len = file.metadata()?.len();
+            let mut reader = Reader {
+                fields: Fields::new(BufReader::new(file)),
+                tensors: Vec::new(),
+                attribute: String::new(),
+                node: Node::default(),
+                block_bits: None,
+                uses: HashMap::new(),
+            };
+            reader.model(len)?;
+            let at = weights.files.len();
+            weights.files.push(path.to_owned());
+            weights.block_bits = weights.block_bits.or(reader.block_bits);
+            for mut tensor in reader.tensors {
+                tensor.file = at;
+                tensor.uses = reader.uses.get(&tensor.name).copied().unwrap_or_default();
+                weights.tensors.push(tensor);
+            }
+        }
+        Ok(weights)
+    }
+
+    /// The tensors, in the order of the files.
     #[must_use]
     pub fn tensors(&self) -> &[Tensor] {
         &self.tensors
@@ -149,7 +169,7 @@ impl Weights {
     #[must_use]
     pub fn bytes_on_processor(&self) -> u64 {
         let bytes = { self.tensors.iter() }.map(|tensor| {
-            let uses = self.uses.get(&tensor.name).copied().unwrap_or_default();
+            let uses = tensor.uses;
             let float32 = tensor.len().saturating_mul(size_of::<f32>() as u64);
             let (kept, added) = match tensor.dtype.name() {
                 _ if !cfg!(target_arch = "x86_64") => (true, 0),
@@ -184,9 +204,9 @@ impl Weights {
         };
         let bytes = tensor.bytes();
         let (path, at) = match &tensor.place {
-            Place::Here { at, len } if *len == bytes => (self.file.clone(), *at),
+            Place::Here { at, len } if *len == bytes => (self.file(tensor)?.to_owned(), *at),
             Place::Beside { file, at, len } if len.is_none_or(|len| len == bytes) => {
-                (self.beside(file)?, *at)
+                (beside(self.file(tensor)?, file)?, *at)
             }
             _ => return Ok(None),
         };
@@ -208,15 +228,20 @@ impl Weights {
         Ok(Some(raw.chunks_exact(width).map(number).collect()))
     }
 
-    /// A file of the model's folder: a model from elsewhere does not get to name others.
-    fn beside(&self, file: &str) -> io::Result<PathBuf> {
-        let is_plain =
-            |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if !Path::new(file).components().all(is_plain) {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        Ok(self.file.parent().unwrap_or(Path::new(".")).join(file))
+    /// The file that a tensor is in, or that names the one that it is in.
+    fn file(&self, tensor: &Tensor) -> io::Result<&Path> {
+        let file = self.files.get(tensor.file).map(PathBuf::as_path);
+        file.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
+}
+
+/// A file of the model's folder: a model from elsewhere does not get to name others.
+fn beside(model: &Path, file: &str) -> io::Result<PathBuf> {
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(file).components().all(is_plain) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(model.parent().unwrap_or(Path::new(".")).join(file))
 }
 
 impl Tensor {
@@ -462,7 +487,9 @@ impl Tensor {
             name: String::new(),
             dims: Vec::new(),
             dtype: TensorType(0),
+            file: 0,
             place: Place::Elsewhere,
+            uses: Uses::default(),
         }
     }
 }

@@ -132,7 +132,7 @@ fn look_at_folder(
             };
             checkup.good(
                 "model file",
-                &format!("{} ({layout})", found.model.display()),
+                &format!("{} ({layout})", found.file_names()),
             )
         }
         // Loading the model reports this as well, and that is the failure.

@@ -12,7 +12,7 @@ use ort::value::DynValue;
 use structgen_decode::{ModelError, model::RowId};
 
 use super::grouping::{Group, join};
-use super::tensors::{Place, by_float, fetched, gathered};
+use super::tensors::{Place, by_element, fetched, gathered};
 use crate::signature::CacheTensor;
 
 /// The rows of a model whose cache grows.
@@ -216,7 +216,7 @@ impl GrowingRows {
                 Some((tensor, block.place(*place), row.len))
             });
             let places: Vec<_> = places.collect();
-            by_float!(layout, gathered(layout, &places, len))
+            by_element!(layout, gathered(layout, &places, len))
         });
         let tensors = copies.collect::<Result<_, _>>()?;
         let padding = rows.iter().map(|row| len - row.len).collect();

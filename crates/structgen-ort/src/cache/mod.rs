@@ -17,7 +17,7 @@ use ort::value::DynValue;
 use structgen_decode::ModelError;
 
 use crate::signature::CacheTensor;
-use tensors::{by_float, pooled};
+use tensors::{by_element, pooled};
 
 /// The cache of one row without tokens.
 pub(crate) fn empty(layout: &[CacheTensor]) -> Result<Vec<DynValue>, ModelError> {
@@ -32,6 +32,6 @@ pub(crate) fn unwritten(
 ) -> Result<Vec<DynValue>, ModelError> {
     let tensors = layout.iter();
     tensors
-        .map(|layout| by_float!(layout, pooled(layout, rows, len)))
+        .map(|layout| by_element!(layout, pooled(layout, rows, len)))
         .collect()
 }

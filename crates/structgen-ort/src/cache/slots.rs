@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use ort::value::DynValue;
 use structgen_decode::{ModelError, model::RowId};
 
-use super::tensors::{Place, by_float, copy, zeros};
+use super::tensors::{Place, by_element, copy, zeros};
 use crate::signature::CacheTensor;
 
 /// The least room that a buffer is made with, in positions.
@@ -96,7 +96,7 @@ impl Buffers {
         let room = room.min(context_length);
         let tensors = layout
             .iter()
-            .map(|layout| by_float!(layout, zeros(layout, rows, room)));
+            .map(|layout| by_element!(layout, zeros(layout, rows, room)));
         Ok(Self {
             tensors: tensors.collect::<Result<_, _>>()?,
             rows,
@@ -129,7 +129,7 @@ impl Buffers {
             start,
         };
         for ((to, from), layout) in self.tensors.iter_mut().zip(&from.tensors).zip(layout) {
-            by_float!(
+            by_element!(
                 layout,
                 copy(layout, (from, source), (to, target), positions.len())
             )?;

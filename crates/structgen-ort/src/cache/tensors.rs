@@ -1,4 +1,4 @@
-//! Copies within and between the tensors of a cache, of either type of number.
+//! Copies within and between the tensors of a cache, of any type of number.
 
 use std::fmt::Debug;
 
@@ -13,6 +13,23 @@ use crate::memory;
 use crate::signature::CacheTensor;
 
 /// Calls a generic function for the type of number that a cache tensor has.
+macro_rules! by_element {
+    ($layout:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $layout.element {
+            $crate::signature::Element::Float($crate::signature::Float::F32) => {
+                $function::<f32>($($argument),*)
+            }
+            $crate::signature::Element::Float($crate::signature::Float::F16) => {
+                $function::<half::f16>($($argument),*)
+            }
+            $crate::signature::Element::I8 => $function::<i8>($($argument),*),
+            $crate::signature::Element::U8 => $function::<u8>($($argument),*),
+        }
+    };
+}
+pub(super) use by_element;
+
+/// Calls a generic function for the type of number that a state has.
 macro_rules! by_float {
     ($layout:expr, $function:ident($($argument:expr),* $(,)?)) => {
         match $layout.float {
@@ -31,6 +48,8 @@ pub(crate) trait Number:
 
 impl Number for f32 {}
 impl Number for half::f16 {}
+impl Number for i8 {}
+impl Number for u8 {}
 
 /// Positions of one row of a tensor whose rows have room for `room` positions each.
 #[derive(Debug, Clone, Copy)]
@@ -141,6 +160,8 @@ pub(super) fn gathered<T: Number>(
 pub(super) fn stacked(tensors: &[&DynValue]) -> Result<DynValue, ModelError> {
     match element_type(tensors) {
         Some(TensorElementType::Float16) => stacked_numbers::<half::f16>(tensors),
+        Some(TensorElementType::Int8) => stacked_numbers::<i8>(tensors),
+        Some(TensorElementType::Uint8) => stacked_numbers::<u8>(tensors),
         _ => stacked_numbers::<f32>(tensors),
     }
 }
@@ -172,6 +193,7 @@ pub(super) fn bytes(tensor: &DynValue) -> usize {
     let count = { tensor.dtype().tensor_shape() }.map_or(0, |shape| shape.num_elements());
     let size = match tensor.dtype().tensor_type() {
         Some(TensorElementType::Float16) => 2,
+        Some(TensorElementType::Int8 | TensorElementType::Uint8) => 1,
         _ => 4,
     };
     count * size

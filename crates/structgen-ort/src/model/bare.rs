@@ -36,6 +36,9 @@ impl OrtModel {
         let graph = &mut self.graph;
         let mut past = empty(&graph.signature.cache)?;
         let mut recurrent = states::empty(&graph.signature.states)?;
+        let mut handed_on: Vec<Option<DynValue>> = Vec::new();
+        handed_on.resize_with(graph.signature.handed_on, || None);
+        let mut next: Option<i64> = None;
         let mut ids: Vec<i64> = prompt.iter().map(|token| i64::from(token.0)).collect();
         let (mut mask, mut positions) = (Vec::<i64>::new(), Vec::<i64>::new());
         let mut run = BareRun {
@@ -48,43 +51,51 @@ impl OrtModel {
             mask.resize(len + n, 1);
             positions.clear();
             positions.extend(len as i64..(len + n) as i64);
-            let (session, roles, selection, stats) = graph.plain_parts(len > 0);
-            let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(roles.len());
-            for (name, role) in roles {
-                let value = match *role {
-                    Input::Ids(Integer::I64) => row(&ids)?,
-                    Input::AttentionMask(Integer::I64) => row(&mask)?,
-                    Input::PositionIds(Integer::I64) => row(&positions)?,
-                    Input::ThreePositionIds(Integer::I64) => three_times(&positions)?,
-                    Input::UseCacheBranch => inputs::cache_branch(len > 0)?,
-                    Input::LogitsToKeep => inputs::logits_to_keep(1)?,
-                    Input::Past(i) => (&past[i]).into(),
-                    Input::State(i) => (&recurrent[i]).into(),
-                    _ => {
-                        let reason = "the bare loop is for graphs whose ids are i64";
-                        return Err(ModelError::Backend(reason.into()));
+            let (stages, stats) = graph.stages(len > 0);
+            let mut spent = Duration::ZERO;
+            for stage in stages {
+                let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(stage.inputs.len());
+                for (name, role) in &stage.inputs {
+                    let value = match *role {
+                        Input::Ids(Integer::I64) => row(&ids)?,
+                        Input::AttentionMask(Integer::I64) => row(&mask)?,
+                        Input::PositionIds(Integer::I64) => row(&positions)?,
+                        Input::ThreePositionIds(Integer::I64) => three_times(&positions)?,
+                        Input::UseCacheBranch => inputs::cache_branch(len > 0)?,
+                        Input::LogitsToKeep => inputs::logits_to_keep(1)?,
+                        Input::NoFeatures(features) => inputs::no_features(features)?,
+                        Input::Past(i) => (&past[i]).into(),
+                        Input::State(i) => (&recurrent[i]).into(),
+                        Input::HandedOn(i) if let Some(value) = &handed_on[i] => value.into(),
+                        _ => {
+                            let reason = "the bare loop is for graphs whose ids are i64";
+                            return Err(ModelError::Backend(reason.into()));
+                        }
+                    };
+                    values.push((name.into(), value));
+                }
+                let running = Instant::now();
+                let inputs = SessionInputs::<0>::ValueMap(values);
+                let outputs = stage.session.run_with_options(inputs, &stage.plain.options);
+                spent += running.elapsed();
+                let outputs = outputs.map_err(backend)?;
+                for ((_, value), &(_, role)) in outputs.into_iter().zip(&stage.plain.roles) {
+                    match role {
+                        Output::Logits => {
+                            let token = last_largest(&value, self.info.logits_width)?;
+                            run.tokens.push(token);
+                            next = Some(i64::from(token.0));
+                        }
+                        Output::Present(i) => past[i] = value,
+                        Output::State(i) => recurrent[i] = value,
+                        Output::HandedOn(i) => handed_on[i] = Some(value),
+                        Output::Hidden | Output::Cross(_) | Output::Unused => {}
                     }
-                };
-                values.push((name.into(), value));
-            }
-            let running = Instant::now();
-            let inputs = SessionInputs::<0>::ValueMap(values);
-            let outputs = session.run_with_options(inputs, &selection.options);
-            stats.record(n, running.elapsed());
-            let outputs = outputs.map_err(backend)?;
-            for ((_, value), &(_, role)) in outputs.into_iter().zip(&selection.roles) {
-                match role {
-                    Output::Logits => {
-                        let token = last_largest(&value, self.info.logits_width)?;
-                        run.tokens.push(token);
-                        ids.clear();
-                        ids.push(i64::from(token.0));
-                    }
-                    Output::Present(i) => past[i] = value,
-                    Output::State(i) => recurrent[i] = value,
-                    Output::Hidden | Output::Cross(_) | Output::Unused => {}
                 }
             }
+            stats.record(n, spent);
+            ids.clear();
+            ids.extend(next.take());
             if run.tokens.len() == 1 {
                 run.first = started.elapsed();
             }

@@ -1,7 +1,10 @@
-//! A decoder's session and one run of it, whatever its cache is.
+//! A decoder's sessions and one run of them, whatever its cache is.
+//!
+//! Most decoders are one graph. Some have another for texts without a past, and some are several that run one after the
+//! other: a table of embeddings before the decoder, as models of images and texts have, or the parts of a pipeline.
 
 use std::borrow::Cow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::{IoBinding, Session, SessionInputValue};
@@ -14,33 +17,45 @@ use crate::cache::cross::Attending;
 use crate::cache::growing::Block;
 use crate::cache::states::{self, States};
 use crate::cache::{backend, unwritten};
-use crate::signature::{Input, Output, Signature};
+use crate::folder::When;
+use crate::signature::{Input, Output, Roles, Signature};
 
-/// A session with everything that a run of it needs but the cache.
+/// The graphs of a decoder with everything that a run of them needs but the cache.
 #[derive(Debug)]
 pub(super) struct Graph {
-    pub(super) session: Session,
+    stages: Vec<Stage>,
     pub(super) signature: Signature,
     pub(super) stats: ModelStats,
     /// Where the cache stays between runs, if that is not the processor's memory.
     pub(super) cache_memory: Option<MemoryInfo<'static>>,
     buffers: Buffers,
+}
+
+/// One of the graphs.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) session: Session,
+    runs: When,
+    pub(super) inputs: Vec<(String, Input)>,
     /// The outputs of a run without hidden states, and of one with them.
-    plain: Selection,
+    pub(super) plain: Selection,
     with_hidden: Selection,
     /// The outputs of an encoder-decoder's run without a past.
     with_cross: Selection,
-    /// The graph that runs without a past, where the other does not.
-    beginning: Option<Beginning>,
 }
 
-/// A graph for texts without a past.
-#[derive(Debug)]
-struct Beginning {
-    session: Session,
-    inputs: Vec<(String, Input)>,
-    plain: Selection,
-    with_cross: Selection,
+impl Stage {
+    fn new(session: Session, runs: When, roles: &Roles) -> ort::Result<Self> {
+        let selection = |extra| Selection::new(&session, &roles.outputs, extra);
+        Ok(Self {
+            plain: selection(None)?,
+            with_hidden: selection(Some(Extra::Hidden))?,
+            with_cross: selection(Some(Extra::Cross))?,
+            inputs: roles.inputs.clone(),
+            session,
+            runs,
+        })
+    }
 }
 
 /// What a run returned whose cache grows.
@@ -56,6 +71,25 @@ pub(super) struct Grown {
 /// An input of the session, by its name.
 pub(super) type NamedInput<'a> = (Cow<'a, str>, SessionInputValue<'a>);
 
+/// The keys, values and states that a run reads, and where it leaves the new ones.
+#[derive(Debug)]
+struct Cached<'t> {
+    /// None where past and present are the same tensors.
+    past: Option<&'t [DynValue]>,
+    past_states: &'t [DynValue],
+    present: Present<'t>,
+}
+
+impl Cached<'_> {
+    fn past(&self, i: usize) -> Option<&DynValue> {
+        match (self.past, &self.present) {
+            (Some(past), _) => past.get(i),
+            (None, Present::In(tensors, _)) => tensors.get(i),
+            (None, Present::On(_)) => None,
+        }
+    }
+}
+
 /// Where a run leaves keys, values and states.
 #[derive(Debug)]
 enum Present<'t> {
@@ -65,7 +99,7 @@ enum Present<'t> {
     On(&'t MemoryInfo<'static>),
 }
 
-/// One run of the session.
+/// One run of the decoder.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) rows: &'a [Feed<'a>],
@@ -92,59 +126,39 @@ impl Call<'_> {
 }
 
 impl Graph {
-    /// The session for texts with a past or without one, its inputs, the outputs of a run without hidden states, and the
-    /// counters.
-    pub(super) fn plain_parts(
+    /// The graphs that run for texts with a past or without one, and the counters.
+    pub(super) fn stages(
         &mut self,
         has_past: bool,
-    ) -> (
-        &mut Session,
-        &[(String, Input)],
-        &Selection,
-        &mut ModelStats,
-    ) {
-        let stats = &mut self.stats;
-        match &mut self.beginning {
-            Some(beginning) if !has_past => {
-                let Beginning {
-                    session,
-                    inputs,
-                    plain,
-                    ..
-                } = beginning;
-                (session, inputs, plain, stats)
-            }
-            _ => (
-                &mut self.session,
-                &self.signature.inputs,
-                &self.plain,
-                stats,
-            ),
-        }
+    ) -> (impl Iterator<Item = &mut Stage>, &mut ModelStats) {
+        let stages = self.stages.iter_mut();
+        let stages = stages.filter(move |stage| stage.runs.is_for(has_past));
+        (stages, &mut self.stats)
     }
 
+    /// The sessions of all graphs.
+    pub(super) fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.stages.iter().map(|stage| &stage.session)
+    }
+
+    /// Graphs none of whose outputs is used are closed again.
     pub(super) fn new(
-        session: Session,
-        beginning: Option<Session>,
+        sessions: Vec<(Session, When)>,
         mut signature: Signature,
         cache_memory: Option<MemoryInfo<'static>>,
     ) -> ort::Result<Self> {
-        let beginning = match (beginning, signature.beginning.take()) {
-            (Some(session), Some(roles)) => Some(Beginning {
-                plain: Selection::new(&session, &roles.outputs, None)?,
-                with_cross: Selection::new(&session, &roles.outputs, Some(Extra::Cross))?,
-                session,
-                inputs: roles.inputs,
-            }),
-            _ => None,
-        };
+        let mut stages = Vec::with_capacity(sessions.len());
+        let mut used = Vec::with_capacity(sessions.len());
+        for ((session, runs), roles) in sessions.into_iter().zip(signature.graphs) {
+            if roles.outputs.iter().any(|&output| output != Output::Unused) {
+                stages.push(Stage::new(session, runs, &roles)?);
+                used.push(roles);
+            }
+        }
+        signature.graphs = used;
         Ok(Self {
-            beginning,
-            plain: Selection::new(&session, &signature.outputs, None)?,
-            with_hidden: Selection::new(&session, &signature.outputs, Some(Extra::Hidden))?,
-            with_cross: Selection::new(&session, &signature.outputs, Some(Extra::Cross))?,
-            buffers: Buffers::of(&signature.inputs),
-            session,
+            stages,
+            buffers: Buffers::of(&signature.graphs),
             signature,
             cache_memory,
             stats: ModelStats::default(),
@@ -159,43 +173,13 @@ impl Graph {
         past_states: &States,
         attending: Option<Attending<'_>>,
     ) -> Result<Grown, ModelError> {
-        self.buffers.fill(call.rows, call.columns);
-        if let Some(attending) = attending {
-            self.buffers
-                .fill_encoder_mask(attending.rows * attending.len);
-        }
-        let (layout, state_layout) = (&self.signature.cache, &self.signature.states);
-        let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
+        let rows = call.rows.len();
         let begins = self.signature.cross.len() * usize::from(!call.has_past());
-        let (session, inputs, selection) = match (&mut self.beginning, call.has_past()) {
-            (Some(beginning), false) => {
-                let selection = match begins {
-                    0 => &beginning.plain,
-                    _ => &beginning.with_cross,
-                };
-                (&mut beginning.session, &beginning.inputs, selection)
-            }
-            _ => {
-                let selection = match (call.hidden, begins) {
-                    (true, _) => &self.with_hidden,
-                    (false, 0) => &self.plain,
-                    (false, _) => &self.with_cross,
-                };
-                (&mut self.session, &self.signature.inputs, selection)
-            }
+        let extra = match (call.hidden, begins) {
+            (true, _) => Some(Extra::Hidden),
+            (false, 0) => None,
+            (false, _) => Some(Extra::Cross),
         };
-        for (name, role) in inputs {
-            let value = match *role {
-                Input::Past(i) => (&past.tensors()[i]).into(),
-                Input::State(i) => (&past_states.tensors()[i]).into(),
-                Input::EncoderMask(_) | Input::EncoderStates | Input::Cross(_) => {
-                    let attending = attending.ok_or_else(|| unexpected("an input", &[]))?;
-                    encoder_input(*role, &self.buffers, &attending)?
-                }
-                role => plain_input(role, &self.buffers, call)?,
-            };
-            values.push((name.into(), value));
-        }
         let mut cross: Vec<Option<DynValue>> = Vec::new();
         cross.resize_with(begins, || None);
         let mut given = Given::default();
@@ -203,34 +187,36 @@ impl Graph {
             Output::Logits => given.logits = Some(value),
             Output::Hidden => given.hidden = Some(value),
             Output::Cross(i) => cross[i] = Some(value),
-            Output::Present(_) | Output::State(_) | Output::Unused => {}
+            Output::Present(_) | Output::State(_) | Output::HandedOn(_) | Output::Unused => {}
         };
-        let binding = bound(session, &values).map_err(backend)?;
-        let started = Instant::now();
-        let rows = call.rows.len();
-        let (present, states) = match &self.cache_memory {
+        let past = Some(past.tensors());
+        let past_states = past_states.tensors();
+        let (present, states) = match self.cache_memory.take() {
             None => {
-                let mut present = unwritten(layout, rows, call.columns)?;
-                let mut states = states::unwritten(state_layout, rows)?;
-                let outputs = run(
-                    session,
-                    binding,
-                    &selection.roles,
-                    Present::In(&mut present, &mut states),
-                );
-                self.stats.record(call.counted, started.elapsed());
-                let outputs = outputs.map_err(backend)?.into_iter();
+                let mut present = unwritten(&self.signature.cache, rows, call.columns)?;
+                let mut states = states::unwritten(&self.signature.states, rows)?;
+                let mut cached = Cached {
+                    past,
+                    past_states,
+                    present: Present::In(&mut present, &mut states),
+                };
+                let outputs = self.run(call, &mut cached, attending, extra)?.into_iter();
                 outputs.for_each(|(role, value)| sort(role, value));
                 (present, states)
             }
             Some(memory) => {
-                let outputs = run(session, binding, &selection.roles, Present::On(memory));
-                self.stats.record(call.counted, started.elapsed());
+                let mut cached = Cached {
+                    past,
+                    past_states,
+                    present: Present::On(&memory),
+                };
+                let outputs = self.run(call, &mut cached, attending, extra);
+                self.cache_memory = Some(memory);
                 let mut present: Vec<Option<DynValue>> = Vec::new();
-                present.resize_with(layout.len(), || None);
+                present.resize_with(self.signature.cache.len(), || None);
                 let mut states: Vec<Option<DynValue>> = Vec::new();
-                states.resize_with(state_layout.len(), || None);
-                for (role, value) in outputs.map_err(backend)? {
+                states.resize_with(self.signature.states.len(), || None);
+                for (role, value) in outputs? {
                     match role {
                         Output::Present(i) => present[i] = Some(value),
                         Output::State(i) => states[i] = Some(value),
@@ -244,10 +230,10 @@ impl Graph {
                 (all(present)?, all(states)?)
             }
         };
-        for (value, layout) in present.iter().zip(layout) {
+        for (value, layout) in present.iter().zip(&self.signature.cache) {
             check_shape(value, &layout.shape(rows, call.columns), "the cache")?;
         }
-        for (value, layout) in states.iter().zip(state_layout) {
+        for (value, layout) in states.iter().zip(&self.signature.states) {
             check_shape(value, &layout.shape(rows), "a state")?;
         }
         let cross: Option<Vec<DynValue>> = cross.into_iter().collect();
@@ -272,45 +258,86 @@ impl Graph {
         tensors: &mut [DynValue],
         past_states: &States,
     ) -> Result<(Given, States), ModelError> {
-        self.buffers.fill(call.rows, call.columns);
-        let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(self.signature.inputs.len());
-        for (name, role) in &self.signature.inputs {
-            let value = match *role {
-                Input::Past(i) => (&tensors[i]).into(),
-                Input::State(i) => (&past_states.tensors()[i]).into(),
-                role => plain_input(role, &self.buffers, call)?,
-            };
-            values.push((name.into(), value));
-        }
-        let binding = bound(&self.session, &values).map_err(backend)?;
-        drop(values);
-        let selection = if call.hidden {
-            &self.with_hidden
-        } else {
-            &self.plain
-        };
         let rows = call.rows.len();
         let mut states = states::unwritten(&self.signature.states, rows)?;
-        let started = Instant::now();
-        let outputs = run(
-            &mut self.session,
-            binding,
-            &selection.roles,
-            Present::In(tensors, &mut states),
-        );
-        self.stats.record(call.counted, started.elapsed());
+        let mut cached = Cached {
+            past: None,
+            past_states: past_states.tensors(),
+            present: Present::In(tensors, &mut states),
+        };
+        let extra = call.hidden.then_some(Extra::Hidden);
         let mut given = Given::default();
-        for (role, value) in outputs.map_err(backend)? {
+        for (role, value) in self.run(call, &mut cached, None, extra)? {
             match role {
                 Output::Logits => given.logits = Some(value),
                 Output::Hidden => given.hidden = Some(value),
-                Output::Present(_) | Output::State(_) | Output::Cross(_) | Output::Unused => {}
+                _ => {}
             }
         }
         for (value, layout) in states.iter().zip(&self.signature.states) {
             check_shape(value, &layout.shape(rows), "a state")?;
         }
         Ok((given, States::new(states, rows)))
+    }
+
+    /// Runs the graphs one after another; what they return besides what the cache has room for.
+    fn run(
+        &mut self,
+        call: &Call<'_>,
+        cached: &mut Cached<'_>,
+        attending: Option<Attending<'_>>,
+        extra: Option<Extra>,
+    ) -> Result<Vec<(Output, DynValue)>, ModelError> {
+        self.buffers.fill(call.rows, call.columns);
+        if let Some(attending) = attending {
+            self.buffers
+                .fill_encoder_mask(attending.rows * attending.len);
+        }
+        let mut handed_on: Vec<Option<DynValue>> = Vec::new();
+        handed_on.resize_with(self.signature.handed_on, || None);
+        let mut given = Vec::new();
+        let mut spent = Duration::ZERO;
+        let stages = self.stages.iter_mut();
+        for stage in stages.filter(|stage| stage.runs.is_for(call.has_past())) {
+            let missing = || unexpected("an input", &[]);
+            let mut values: Vec<NamedInput<'_>> = Vec::with_capacity(stage.inputs.len());
+            for (name, role) in &stage.inputs {
+                let value = match *role {
+                    Input::Past(i) => cached.past(i).ok_or_else(missing)?.into(),
+                    Input::State(i) => (&cached.past_states[i]).into(),
+                    Input::HandedOn(i) => handed_on[i].as_ref().ok_or_else(missing)?.into(),
+                    Input::EncoderMask(_) | Input::EncoderStates | Input::Cross(_) => {
+                        let attending = attending.ok_or_else(missing)?;
+                        encoder_input(*role, &self.buffers, &attending)?
+                    }
+                    role => plain_input(role, &self.buffers, call)?,
+                };
+                values.push((name.into(), value));
+            }
+            let binding = bound(&stage.session, &values).map_err(backend)?;
+            drop(values);
+            let selection = match extra {
+                None => &stage.plain,
+                Some(Extra::Hidden) => &stage.with_hidden,
+                Some(Extra::Cross) => &stage.with_cross,
+            };
+            let started = Instant::now();
+            let outputs = run(
+                &mut stage.session,
+                binding,
+                &selection.roles,
+                &mut cached.present,
+            );
+            spent += started.elapsed();
+            for (role, value) in outputs.map_err(backend)? {
+                match role {
+                    Output::HandedOn(i) => handed_on[i] = Some(value),
+                    role => given.push((role, value)),
+                }
+            }
+        }
+        self.stats.record(call.counted, spent);
+        Ok(given)
     }
 }
 
@@ -328,6 +355,7 @@ fn plain_input<'b>(
         Input::ThreePositionIds(ty) => buffers.positions.three_times(ty, [rows, n]),
         Input::UseCacheBranch => inputs::cache_branch(call.has_past()),
         Input::LogitsToKeep => inputs::logits_to_keep(call.positions),
+        Input::NoFeatures(features) => inputs::no_features(features),
         _ => Err(unexpected("the cache", &[])),
     }
 }
@@ -361,19 +389,19 @@ fn bound(session: &Session, values: &[NamedInput<'_>]) -> ort::Result<IoBinding>
     Ok(binding)
 }
 
-/// Runs for some of the outputs; all but keys, values and states come to the processor's memory.
+/// Runs for some of the outputs. Logits, hidden states, and what rows of an encoder-decoder attend to come to the
+/// processor's memory.
 fn run(
     session: &mut Session,
     mut binding: IoBinding,
     roles: &[(usize, Output)],
-    present: Present<'_>,
+    present: &mut Present<'_>,
 ) -> ort::Result<Vec<(Output, DynValue)>> {
     let processor = cpu_memory()?;
-    let mut present = present;
     let mut names = Vec::with_capacity(roles.len());
     for &(place, role) in roles {
         let name = session.outputs()[place].name();
-        match (role, &mut present) {
+        match (role, &mut *present) {
             (Output::Present(i), Present::In(tensors, _)) => {
                 binding.bind_output(name, &mut tensors[i])?;
                 continue;
@@ -382,7 +410,7 @@ fn run(
                 binding.bind_output(name, &mut states[i])?;
                 continue;
             }
-            (Output::Present(_) | Output::State(_), Present::On(memory)) => {
+            (Output::Present(_) | Output::State(_) | Output::HandedOn(_), Present::On(memory)) => {
                 binding.bind_output_to_device(name, memory)?;
             }
             // What rows attend to is put together on the processor.

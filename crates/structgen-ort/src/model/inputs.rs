@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use ort::memory::Allocator;
 use ort::session::SessionInputValue;
 use ort::value::{PrimitiveTensorElementType, Tensor};
 use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
 use crate::cache::backend;
-use crate::signature::{Input, Integer};
+use crate::signature::{Features, Float, Input, Integer, Roles};
 
 /// One row of a run.
 #[derive(Debug, Clone)]
@@ -29,16 +30,16 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    pub(super) fn of(inputs: &[(String, Input)]) -> Self {
+    pub(super) fn of(graphs: &[Roles]) -> Self {
         let mut buffers = Self::default();
-        for (_, input) in inputs {
+        for (_, input) in graphs.iter().flat_map(|graph| &graph.inputs) {
             match *input {
-                Input::Ids(ty) => buffers.ids.wants_short = ty == Integer::I32,
-                Input::AttentionMask(ty) => buffers.mask.wants_short = ty == Integer::I32,
+                Input::Ids(ty) => buffers.ids.wants_short |= ty == Integer::I32,
+                Input::AttentionMask(ty) => buffers.mask.wants_short |= ty == Integer::I32,
                 Input::PositionIds(ty) | Input::ThreePositionIds(ty) => {
-                    buffers.positions.wants_short = ty == Integer::I32
+                    buffers.positions.wants_short |= ty == Integer::I32
                 }
-                Input::EncoderMask(ty) => buffers.encoder_mask.wants_short = ty == Integer::I32,
+                Input::EncoderMask(ty) => buffers.encoder_mask.wants_short |= ty == Integer::I32,
                 _ => {}
             }
         }
@@ -122,6 +123,24 @@ where
     T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static,
 {
     let tensor = Tensor::from_array((shape, numbers));
+    Ok(tensor.map_err(backend)?.into())
+}
+
+/// The features of nothing.
+pub(super) fn no_features(features: Features) -> Result<SessionInputValue<'static>, ModelError> {
+    let dims = features.dims.get(..features.rank).unwrap_or_default();
+    match features.float {
+        Float::F32 => nothing::<f32>(dims),
+        Float::F16 => nothing::<half::f16>(dims),
+    }
+}
+
+fn nothing<T>(dims: &[usize]) -> Result<SessionInputValue<'static>, ModelError>
+where
+    T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static,
+{
+    // Making one of a vector refuses dimensions of zero.
+    let tensor = Tensor::<T>::new(&Allocator::default(), dims.to_vec());
     Ok(tensor.map_err(backend)?.into())
 }
 

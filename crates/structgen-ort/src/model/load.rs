@@ -1,6 +1,7 @@
 //! From files and options to a model.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,8 @@ use crate::memory;
 use crate::names::Names;
 use crate::operators::Operators;
 use crate::runtime::prepare_cuda;
-use crate::signature::{CacheTensor, Float, Signature};
-use crate::{CudaError, Device, LoadError, LoadNote, ModelFolder, Runtime};
+use crate::signature::{CacheTensor, Described, Element, Float, Signature};
+use crate::{CudaError, Device, GraphFile, LoadError, LoadNote, ModelFolder, Runtime, When};
 
 /// How to load a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,8 +61,7 @@ pub struct LoadOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ModelSource {
-    graph: GraphSource,
-    beginning: Option<PathBuf>,
+    graphs: GraphSource,
     encoder: Option<PathBuf>,
     names: Names,
     config: ModelConfig,
@@ -72,7 +72,7 @@ pub struct ModelSource {
 
 #[derive(Debug, Clone)]
 enum GraphSource {
-    File(PathBuf),
+    Files(Vec<GraphFile>),
     Bytes(Cow<'static, [u8]>),
 }
 
@@ -84,8 +84,7 @@ impl ModelSource {
     pub fn folder(folder: &Path, options: &LoadOptions) -> Result<Self, LoadError> {
         let folder = ModelFolder::open(folder, options.variant.as_deref())?;
         Ok(Self {
-            graph: GraphSource::File(folder.model),
-            beginning: folder.beginning,
+            graphs: GraphSource::Files(folder.graphs),
             encoder: folder.encoder,
             names: folder.names,
             config: folder.config,
@@ -102,8 +101,7 @@ impl ModelSource {
         device: Device,
     ) -> Self {
         Self {
-            graph: GraphSource::Bytes(bytes.into()),
-            beginning: None,
+            graphs: GraphSource::Bytes(bytes.into()),
             encoder: None,
             names: Names::default(),
             config,
@@ -133,26 +131,32 @@ impl ModelSource {
     /// # Errors
     /// [`LoadError`]: what is missing or not understood, by name.
     pub fn open(&self, runtime: &'static Runtime) -> Result<OrtModel, LoadError> {
-        let operators = match &self.graph {
-            GraphSource::File(file) => Operators::of_file(file),
-            GraphSource::Bytes(bytes) => Operators::of_bytes(bytes),
-        };
-        // A file that cannot be read is ONNX Runtime's to refuse.
-        let operators = operators.unwrap_or_default();
-        let builder = session_builder(runtime, self.device, &operators)?;
-        let (session, bytes) = match &self.graph {
-            GraphSource::File(file) => (session_from_file(builder, file)?, file_bytes(file)),
-            GraphSource::Bytes(bytes) => (session_from_bytes(builder, bytes)?, bytes.len()),
-        };
-        let beginning = match &self.beginning {
-            Some(file) => {
-                let builder = session_builder(runtime, self.device, &operators)?;
-                Some(session_from_file(builder, file)?)
+        let mut opened = Vec::new();
+        let mut operators = Operators::default();
+        let mut bytes = 0;
+        match &self.graphs {
+            GraphSource::Files(files) => {
+                for file in files {
+                    // A file that cannot be read is ONNX Runtime's to refuse.
+                    let own = Operators::of_file(&file.path).unwrap_or_default();
+                    let builder = session_builder(runtime, self.device, &own)?;
+                    let session = session_from_file(builder, &file.path)?;
+                    opened.push(Opened::new(session, file.runs, &file.renamed));
+                    operators.extend(own);
+                    if file.runs.is_for(true) {
+                        bytes += file_bytes(&file.path);
+                    }
+                }
             }
-            None => None,
-        };
-        let sessions = (session, beginning);
-        let mut model = OrtModel::new(sessions, &self.names, &self.config, self.device, bytes)?;
+            GraphSource::Bytes(model) => {
+                operators = Operators::of_bytes(model).unwrap_or_default();
+                let builder = session_builder(runtime, self.device, &operators)?;
+                let session = session_from_bytes(builder, model)?;
+                opened.push(Opened::new(session, When::Always, &BTreeMap::new()));
+                bytes = model.len();
+            }
+        }
+        let mut model = OrtModel::new(opened, &self.names, &self.config, self.device, bytes)?;
         if self.shares_buffers && model.graph.cache_memory.is_none() {
             model.share_buffers()?;
         }
@@ -162,6 +166,32 @@ impl ModelSource {
         model.learn(&self.config, &operators, self.single_tokens);
         memory::trim();
         Ok(model)
+    }
+}
+
+/// A graph in a session.
+struct Opened {
+    session: Session,
+    described: Described,
+}
+
+impl Opened {
+    fn new(session: Session, runs: When, renamed: &BTreeMap<String, String>) -> Self {
+        let optional = session.overridable_initializers();
+        let copied = |outlet: &Outlet| Outlet::new(outlet.name(), outlet.dtype().clone());
+        let output = |outlet: &Outlet| match renamed.get(outlet.name()) {
+            Some(name) => Outlet::new(name.as_str(), outlet.dtype().clone()),
+            None => copied(outlet),
+        };
+        let described = Described {
+            runs,
+            inputs: session.inputs().iter().map(copied).collect(),
+            optional: { optional.iter() }
+                .map(|input| Outlet::new(input.name(), input.dtype().clone()))
+                .collect(),
+            outputs: session.outputs().iter().map(output).collect(),
+        };
+        Self { session, described }
     }
 }
 
@@ -289,7 +319,8 @@ impl OrtModel {
             let tensors = pair.iter().map(|tensor| {
                 let repeated = config.heads.filter(|&heads| heads > tensor.heads);
                 let repeated = repeated.map_or(0, |heads| float32(heads, tensor));
-                let is_widened = tensor.float == Float::F16 && self.graph.cache_memory.is_none();
+                let is_widened = tensor.element == Element::Float(Float::F16)
+                    && self.graph.cache_memory.is_none();
                 // The past and the present.
                 let widened = if is_widened {
                     2 * float32(tensor.heads, tensor)
@@ -315,19 +346,16 @@ impl OrtModel {
     }
 
     fn new(
-        (session, beginning): (Session, Option<Session>),
+        opened: Vec<Opened>,
         names: &Names,
         config: &ModelConfig,
         device: Device,
         weight_bytes: usize,
     ) -> Result<Self, LoadError> {
-        let optional = session.overridable_initializers();
-        let optional: Vec<Outlet> = { optional.iter() }
-            .map(|input| Outlet::new(input.name(), input.dtype().clone()))
-            .collect();
-        let (inputs, outputs) = (session.inputs(), session.outputs());
-        let begun = { beginning.as_ref() }.map(|session| (session.inputs(), session.outputs()));
-        let signature = Signature::read(inputs, &optional, outputs, begun, names, config)?;
+        let (sessions, described): (Vec<_>, Vec<_>) = { opened.into_iter() }
+            .map(|graph| ((graph.session, graph.described.runs), graph.described))
+            .unzip();
+        let signature = Signature::read(&described, names, config)?;
         // Attention by distance, as T5's, has no end, and neither have recurrences; their families were trained on
         // texts of these lengths.
         let unbounded = match (signature.cross.is_empty(), signature.cache.is_empty()) {
@@ -361,7 +389,7 @@ impl OrtModel {
             encoded: None,
             notes: Vec::new(),
             outputs: Outputs::new(logits, signature.hidden),
-            graph: Graph::new(session, beginning, signature, memory).map_err(session_error)?,
+            graph: Graph::new(sessions, signature, memory).map_err(session_error)?,
         };
         Ok(model.ignoring_ends(&unknown))
     }

@@ -89,14 +89,14 @@ impl OrtModel {
         matches!(self.rows, Rows::Slots(_))
     }
 
-    /// The names and types of the graph's inputs, in its order.
+    /// The names and types of the graph's inputs, in its order; those of several graphs one after the other.
     pub fn inputs(&self) -> Vec<(String, String)> {
-        outlets(self.graph.session.inputs())
+        outlets(self.graph.sessions().flat_map(|session| session.inputs()))
     }
 
-    /// The names and types of the graph's outputs, in its order.
+    /// The names and types of the graph's outputs, in its order; those of several graphs one after the other.
     pub fn outputs(&self) -> Vec<(String, String)> {
-        outlets(self.graph.session.outputs())
+        outlets(self.graph.sessions().flat_map(|session| session.outputs()))
     }
 
     /// What a user should know of how the model runs: what its graph cannot do, and what that costs.
@@ -330,10 +330,8 @@ impl LanguageModel for OrtModel {
     }
 }
 
-fn outlets(outlets: &[ort::value::Outlet]) -> Vec<(String, String)> {
-    let pairs = outlets
-        .iter()
-        .map(|o| (o.name().to_owned(), o.dtype().to_string()));
+fn outlets<'o>(outlets: impl Iterator<Item = &'o ort::value::Outlet>) -> Vec<(String, String)> {
+    let pairs = outlets.map(|o| (o.name().to_owned(), o.dtype().to_string()));
     pairs.collect()
 }
 

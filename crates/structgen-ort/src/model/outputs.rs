@@ -36,7 +36,7 @@ impl Selection {
         extra: Option<Extra>,
     ) -> ort::Result<Self> {
         let wants = |role: &Output| match role {
-            Output::Logits | Output::Present(_) | Output::State(_) => true,
+            Output::Logits | Output::Present(_) | Output::State(_) | Output::HandedOn(_) => true,
             Output::Hidden => extra == Some(Extra::Hidden),
             Output::Cross(_) => extra == Some(Extra::Cross),
             Output::Unused => false,

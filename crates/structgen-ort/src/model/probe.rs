@@ -23,7 +23,7 @@ use structgen_decode::{
 use structgen_vocab::TokenId;
 
 use super::{OrtModel, Rows};
-use crate::signature::Float;
+use crate::signature::{Element, Float};
 
 /// What a graph does right, as far as it matters for how texts are cut into runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +71,8 @@ const PAST: usize = 3;
 /// logits. Sums in another order change a hundred-thousandth; where only the last position's logits can be compared, a
 /// wrong mask may change no more than some hundredths.
 const SAME: f32 = 0.005;
-/// The same in half precision, where it is below a hundredth.
-const SAME_IN_HALF_PRECISION: f32 = 0.03;
+/// The same in half precision, where it is below a hundredth, and with keys and values of one byte.
+const SAME_WHERE_ROUNDED: f32 = 0.03;
 /// The same for graphs that quantise activations by a scale that depends on what is run together.
 const SAME_WHERE_SCALES_VARY: f32 = 0.5;
 
@@ -113,11 +113,15 @@ impl OrtModel {
             }
         };
         let signature = &self.graph.signature;
-        let keys = signature.cache.iter().map(|tensor| tensor.float);
-        let mut floats = keys.chain(signature.states.iter().map(|state| state.float));
-        let share = match floats.any(|float| float == Float::F16) {
+        let full = Element::Float(Float::F32);
+        let is_coarse = signature.cache.iter().any(|tensor| tensor.element != full)
+            || signature
+                .states
+                .iter()
+                .any(|state| state.float != Float::F32);
+        let share = match is_coarse {
             _ if scales_vary => SAME_WHERE_SCALES_VARY,
-            true => SAME_IN_HALF_PRECISION,
+            true => SAME_WHERE_ROUNDED,
             false => SAME,
         };
         let allowed = apart(&alone, &third) * share;

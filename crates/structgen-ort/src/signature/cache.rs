@@ -2,7 +2,7 @@
 
 use ort::value::Outlet;
 
-use super::{Float, cache_float, tensor, told, unsupported};
+use super::{Element, cache_element, tensor, told, unsupported};
 use crate::LoadError;
 use crate::config::ModelConfig;
 
@@ -12,7 +12,7 @@ pub(super) const LARGEST: usize = u32::MAX as usize;
 /// One tensor of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CacheTensor {
-    pub(crate) float: Float,
+    pub(crate) element: Element,
     pub(crate) form: Form,
     pub(crate) heads: usize,
     pub(crate) head_dim: usize,
@@ -42,7 +42,7 @@ impl CacheTensor {
         config: &ModelConfig,
     ) -> Result<Self, LoadError> {
         let (ty, dims) = tensor(past)?;
-        let float = cache_float(past, ty)?;
+        let element = cache_element(past, ty)?;
         let is_pair = past.name().ends_with(".key_value");
         let (form, length, heads, head_dim) = match *dims {
             [_, heads, dim, length] if length < 0 && dim > 0 => (Form::Turned, length, heads, dim),
@@ -70,7 +70,7 @@ impl CacheTensor {
         }
         let both = if is_pair { 2 } else { 1 };
         let tensor = Self {
-            float,
+            element,
             form,
             heads: told(
                 heads,
@@ -122,7 +122,7 @@ impl CacheTensor {
     /// The bytes of a position of a row.
     pub(crate) fn bytes(&self) -> usize {
         let numbers = self.heads.saturating_mul(self.head_dim);
-        numbers.saturating_mul(self.parts() * self.float.bytes())
+        numbers.saturating_mul(self.parts() * self.element.bytes())
     }
 
     /// The shape with this many rows and positions.

@@ -18,7 +18,7 @@ pub(super) struct Caches {
 }
 
 impl Caches {
-    pub(super) fn of(inputs: &[Outlet], names: &Names) -> Result<Self, LoadError> {
+    pub(super) fn of(inputs: &[&Outlet], names: &Names) -> Result<Self, LoadError> {
         let joint = PastNames::key_value();
         let own = match (own_names(inputs, &names.past), &names.past) {
             (own, PastNames::Separate(_)) if own.is_empty() => own_names(inputs, &joint),
@@ -42,7 +42,7 @@ impl Caches {
             }
             return Err(LoadError::NoCache {
                 example: of_layer(&names.past, 0).swap_remove(0).0,
-                present: all_names(inputs),
+                present: all_names(inputs.iter().copied()),
             });
         }
         Ok(caches)
@@ -61,12 +61,12 @@ fn of_layer(past: &PastNames, layer: usize) -> Vec<(String, String)> {
 }
 
 /// The keys and values of all layers that have any: hybrid models number them with gaps.
-fn own_names(inputs: &[Outlet], past: &PastNames) -> Vec<(String, String)> {
+fn own_names(inputs: &[&Outlet], past: &PastNames) -> Vec<(String, String)> {
     let pasts = match past {
         PastNames::Separate([past_key, past_value, ..]) => vec![past_key, past_value],
         PastNames::Joint([past, _]) => vec![past],
     };
-    let of_name = |outlet: &Outlet| pasts.iter().find_map(|past| past.layer(outlet.name()));
+    let of_name = |outlet: &&Outlet| pasts.iter().find_map(|past| past.layer(outlet.name()));
     let mut layers: Vec<usize> = inputs.iter().filter_map(of_name).collect();
     layers.sort_unstable();
     layers.dedup();
@@ -76,15 +76,15 @@ fn own_names(inputs: &[Outlet], past: &PastNames) -> Vec<(String, String)> {
         .collect()
 }
 
-fn cross_names(inputs: &[Outlet], names: &Names) -> Vec<(String, String)> {
+fn cross_names(inputs: &[&Outlet], names: &Names) -> Vec<(String, String)> {
     match &names.cross {
         Some(cross) => own_names(inputs, &PastNames::Separate(cross.clone())),
         None => Vec::new(),
     }
 }
 
-fn state_names(inputs: &[Outlet], names: &[StateNames]) -> Vec<(String, String)> {
-    let of_name = |outlet: &Outlet| {
+fn state_names(inputs: &[&Outlet], names: &[StateNames]) -> Vec<(String, String)> {
+    let of_name = |outlet: &&Outlet| {
         let name = outlet.name();
         { names.iter() }.find_map(|StateNames { past, present }| {
             let layer = past.layer(name)?;
@@ -112,6 +112,7 @@ mod tests {
             Outlet::new(*name, ty)
         };
         let inputs: Vec<Outlet> = names.iter().map(outlet).collect();
+        let inputs: Vec<&Outlet> = inputs.iter().collect();
         let caches = Caches::of(&inputs, &Names::default()).map_err(|error| error.to_string())?;
         let pairs = caches.own.iter().chain(&caches.states);
         Ok(pairs

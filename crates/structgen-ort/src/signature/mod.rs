@@ -2,6 +2,7 @@
 
 mod cache;
 mod caches;
+mod roles;
 mod state;
 
 pub(crate) use cache::{CacheTensor, Form};
@@ -11,18 +12,16 @@ use ort::value::{Outlet, TensorElementType, ValueType};
 
 use crate::LoadError;
 use crate::config::ModelConfig;
+use crate::folder::When;
 use crate::names::Names;
 use caches::Caches;
+use roles::Meanings;
 
 /// The inputs and outputs of a decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// The name of each input that is fed, and with what.
-    pub(crate) inputs: Vec<(String, Input)>,
-    /// Where each output goes, in the order of the session.
-    pub(crate) outputs: Vec<Output>,
-    /// The same of the graph for texts without a past, where that is one of its own.
-    pub(crate) beginning: Option<Roles>,
+    /// Those of each of its graphs, in the order in which they run.
+    pub(crate) graphs: Vec<Roles>,
     /// The tensors of the cache, in the order in which [`Input::Past`] numbers them.
     pub(crate) cache: Vec<CacheTensor>,
     /// The states of fixed size, in the order in which [`Input::State`] numbers them.
@@ -30,6 +29,8 @@ pub(crate) struct Signature {
     /// The tensors that a decoder makes once of its encoder's states, in the order in which [`Input::Cross`] numbers
     /// them; none for a decoder alone.
     pub(crate) cross: Vec<CacheTensor>,
+    /// The number of values that graphs hand on to later ones.
+    pub(crate) handed_on: usize,
     /// The type of the logits.
     pub(crate) logits: Float,
     /// The number of logits of each position.
@@ -38,10 +39,12 @@ pub(crate) struct Signature {
     pub(crate) hidden: Option<(Float, usize)>,
 }
 
-/// The inputs and outputs of a graph, as those of a [`Signature`].
+/// The inputs and outputs of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Roles {
+    /// The name of each input that is fed, and with what.
     pub(crate) inputs: Vec<(String, Input)>,
+    /// Where each output goes, in the order of the session.
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -65,6 +68,19 @@ pub(crate) enum Input {
     EncoderStates,
     /// Keys or values of the encoder's states.
     Cross(usize),
+    /// What an earlier graph hands on.
+    HandedOn(usize),
+    /// The features of images or sounds, of which a text has none.
+    NoFeatures(Features),
+}
+
+/// The type and dimensions of features: open ones are zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Features {
+    pub(crate) float: Float,
+    pub(crate) dims: [usize; 3],
+    /// How many of the dimensions there are.
+    pub(crate) rank: usize,
 }
 
 /// Where an output goes.
@@ -77,6 +93,8 @@ pub(crate) enum Output {
     State(usize),
     /// Keys or values of the encoder's states, from a run without a past.
     Cross(usize),
+    /// To a later graph.
+    HandedOn(usize),
     /// Not used.
     Unused,
 }
@@ -88,7 +106,7 @@ pub(crate) enum Integer {
     I32,
 }
 
-/// The type of logits and caches.
+/// The type of logits and states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Float {
     F32,
@@ -105,74 +123,110 @@ impl Float {
     }
 }
 
+/// The type of keys and values. Those that are whole numbers are scaled by the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    Float(Float),
+    I8,
+    U8,
+}
+
+impl Element {
+    /// The bytes of a number.
+    fn bytes(self) -> usize {
+        match self {
+            Self::Float(float) => float.bytes(),
+            Self::I8 | Self::U8 => 1,
+        }
+    }
+}
+
+/// A graph as a session describes it.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) runs: When,
+    pub(crate) inputs: Vec<Outlet>,
+    /// Inputs that have defaults.
+    pub(crate) optional: Vec<Outlet>,
+    /// The outputs, by the names that later graphs know them by.
+    pub(crate) outputs: Vec<Outlet>,
+}
+
 impl Signature {
-    /// Of the `optional` inputs, which have defaults, those are fed that are understood. `beginning` has the inputs and
-    /// outputs of a graph for texts without a past.
+    /// Of the optional inputs, those are fed that are understood.
     pub(crate) fn read(
-        inputs: &[Outlet],
-        optional: &[Outlet],
-        outputs: &[Outlet],
-        beginning: Option<(&[Outlet], &[Outlet])>,
+        graphs: &[Described],
         names: &Names,
         config: &ModelConfig,
     ) -> Result<Self, LoadError> {
-        let caches = Caches::of(inputs, names)?;
+        let of = |has_past| {
+            graphs
+                .iter()
+                .filter(move |graph| graph.runs.is_for(has_past))
+        };
+        let inputs: Vec<&Outlet> = of(true).flat_map(|graph| &graph.inputs).collect();
+        let outputs: Vec<&Outlet> = of(true).flat_map(|graph| &graph.outputs).collect();
+        let begun: Vec<&Outlet> = of(false).flat_map(|graph| &graph.outputs).collect();
+        let caches = Caches::of(&inputs, names)?;
         let has_encoder = !caches.cross.is_empty();
-        let tensors = |pairs: &[(String, String)], outputs: &[Outlet]| {
+        let tensors = |pairs: &[(String, String)], outputs: &[&Outlet]| {
             let tensors = pairs.iter().map(|(past, present)| {
-                let past = find(inputs, past, "input")?;
-                let present = find(outputs, present, "output")?;
-                CacheTensor::read(past, present, config)
+                CacheTensor::read(input(&inputs, past)?, output(outputs, present)?, config)
             });
             tensors.collect::<Result<Vec<_>, LoadError>>()
         };
-        let states = |outputs: &[Outlet]| {
+        let states = |outputs: &[&Outlet]| {
             let states = caches.states.iter().map(|(past, present)| {
-                let past = find(inputs, past, "input")?;
-                StateTensor::read(past, find(outputs, present, "output")?)
+                StateTensor::read(input(&inputs, past)?, output(outputs, present)?)
             });
             states.collect::<Result<Vec<_>, LoadError>>()
         };
-        let begun = beginning.map_or(outputs, |(_, outputs)| outputs);
-        find(inputs, &names.input_ids, "input")?;
+        find_ids(&inputs, names)?;
         // Without attention there is nothing to mask.
         if !has_encoder && !caches.own.is_empty() {
-            find(inputs, &names.attention_mask, "input")?;
+            input(&inputs, &names.attention_mask)?;
         }
-        let (logits, width) = logits(find(outputs, &names.logits, "output")?, config)?;
-        let hidden =
-            { outputs.iter().find_map(hidden) }.filter(|_| !has_encoder && beginning.is_none());
-        let fed = |outlet: &Outlet| Ok((outlet.name().to_owned(), input(outlet, names, &caches)?));
-        let understood = optional.iter().map(fed).filter(Result::is_ok);
+        let (logits, width) = logits(output(&outputs, &names.logits)?, config)?;
+        // Graphs for texts without a past return what the others take.
+        output(&begun, &names.logits)?;
+        tensors(&caches.own, &begun)?;
+        states(&begun)?;
+        let meanings = Meanings::new(graphs, names, &caches)?;
+        let roles = (0..graphs.len()).map(|place| meanings.of_graph(place));
+        let roles: Vec<Roles> = roles.collect::<Result<_, _>>()?;
+        let is_returned = graphs.iter().all(|graph| graph.runs == When::Always) && { roles.iter() }
+            .any(|roles| roles.outputs.contains(&Output::Hidden));
+        let hidden = { outputs.iter().find_map(|outlet| hidden(outlet)) }
+            .filter(|_| !has_encoder && is_returned);
         Ok(Self {
-            inputs: { inputs.iter().map(fed) }
-                .chain(understood)
-                .collect::<Result<_, LoadError>>()?,
-            outputs: outputs
-                .iter()
-                .map(|outlet| output(outlet, names, &caches))
-                .collect::<Result<_, _>>()?,
-            beginning: match beginning {
-                Some((inputs, outputs)) => {
-                    // It returns what the other graph takes.
-                    tensors(&caches.own, outputs)?;
-                    states(outputs)?;
-                    let outputs = { outputs.iter() }.map(|outlet| output(outlet, names, &caches));
-                    let inputs = inputs.iter().map(fed);
-                    Some(Roles {
-                        inputs: inputs.collect::<Result<_, LoadError>>()?,
-                        outputs: outputs.collect::<Result<_, _>>()?,
-                    })
-                }
-                None => None,
-            },
-            cache: tensors(&caches.own, outputs)?,
-            states: states(outputs)?,
-            cross: tensors(&caches.cross, begun)?,
+            graphs: roles,
+            cache: tensors(&caches.own, &outputs)?,
+            states: states(&outputs)?,
+            cross: tensors(&caches.cross, &begun)?,
+            handed_on: meanings.handed_on(),
             logits,
             width,
             hidden,
         })
+    }
+}
+
+fn input<'o>(inputs: &[&'o Outlet], name: &str) -> Result<&'o Outlet, LoadError> {
+    find(inputs.iter().copied(), name, "input")
+}
+
+fn output<'o>(outputs: &[&'o Outlet], name: &str) -> Result<&'o Outlet, LoadError> {
+    find(outputs.iter().copied(), name, "output")
+}
+
+/// The input for token ids, in whichever graph.
+fn find_ids(inputs: &[&Outlet], names: &Names) -> Result<(), LoadError> {
+    let embeds = { inputs.iter() }.find(|input| input.name() == names.inputs_embeds);
+    match (input(inputs, &names.input_ids), embeds) {
+        (Err(LoadError::Missing { .. }), Some(embeds)) => Err(LoadError::NoEmbedding {
+            name: embeds.name().to_owned(),
+        }),
+        (found, _) => found.map(drop),
     }
 }
 
@@ -181,72 +235,6 @@ impl Signature {
     pub(crate) fn cache_bytes_per_token(&self) -> usize {
         self.cache.iter().map(CacheTensor::bytes).sum()
     }
-}
-
-fn input(outlet: &Outlet, names: &Names, caches: &Caches) -> Result<Input, LoadError> {
-    let name = outlet.name();
-    let position = |pairs: &[(String, String)]| pairs.iter().position(|(past, _)| past == name);
-    if let Some(i) = position(&caches.own) {
-        return Ok(Input::Past(i));
-    }
-    if let Some(i) = position(&caches.states) {
-        return Ok(Input::State(i));
-    }
-    if let Some(i) = position(&caches.cross) {
-        return Ok(Input::Cross(i));
-    }
-    if !caches.cross.is_empty() {
-        match name {
-            "encoder_attention_mask" => return Ok(Input::EncoderMask(integer_matrix(outlet)?)),
-            "encoder_hidden_states" => return Ok(Input::EncoderStates),
-            _ => {}
-        }
-    }
-    if name == names.input_ids {
-        return Ok(Input::Ids(integer_matrix(outlet)?));
-    }
-    if name == names.attention_mask {
-        return Ok(Input::AttentionMask(integer_matrix(outlet)?));
-    }
-    if name == names.position_ids {
-        return match tensor(outlet)? {
-            (TensorElementType::Int64, [3, _, length]) if *length < 0 => {
-                Ok(Input::ThreePositionIds(Integer::I64))
-            }
-            (TensorElementType::Int32, [3, _, length]) if *length < 0 => {
-                Ok(Input::ThreePositionIds(Integer::I32))
-            }
-            _ => Ok(Input::PositionIds(integer_matrix(outlet)?)),
-        };
-    }
-    match (name, tensor(outlet)?) {
-        ("use_cache_branch", (TensorElementType::Bool, [1])) => Ok(Input::UseCacheBranch),
-        ("num_logits_to_keep" | "logits_to_keep", (TensorElementType::Int64, [])) => {
-            Ok(Input::LogitsToKeep)
-        }
-        _ => Err(LoadError::UnknownInput {
-            name: name.into(),
-            dtype: outlet.dtype().to_string(),
-        }),
-    }
-}
-
-fn output(outlet: &Outlet, names: &Names, caches: &Caches) -> Result<Output, LoadError> {
-    // An optional output may be absent after a run, which the binding does not expect.
-    tensor(outlet)?;
-    let name = outlet.name();
-    if name == names.logits {
-        return Ok(Output::Logits);
-    }
-    if hidden(outlet).is_some() {
-        return Ok(Output::Hidden);
-    }
-    let position =
-        |pairs: &[(String, String)]| pairs.iter().position(|(_, present)| present == name);
-    let found = { position(&caches.own).map(Output::Present) }
-        .or_else(|| position(&caches.states).map(Output::State))
-        .or_else(|| position(&caches.cross).map(Output::Cross));
-    Ok(found.unwrap_or(Output::Unused))
 }
 
 fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadError> {
@@ -298,15 +286,14 @@ pub(crate) fn integer_matrix(outlet: &Outlet) -> Result<Integer, LoadError> {
     }
 }
 
-/// The type of keys, values and states.
-fn cache_float(outlet: &Outlet, ty: TensorElementType) -> Result<Float, LoadError> {
-    use TensorElementType::{Int4, Int8, Uint4, Uint8};
+/// The type of keys and values.
+fn cache_element(outlet: &Outlet, ty: TensorElementType) -> Result<Element, LoadError> {
     match ty {
-        Int4 | Int8 | Uint4 | Uint8 => Err(LoadError::QuantizedCache {
-            name: outlet.name().into(),
-            dtype: outlet.dtype().to_string(),
-        }),
-        ty => float(outlet, ty),
+        TensorElementType::Int8 => Ok(Element::I8),
+        TensorElementType::Uint8 => Ok(Element::U8),
+        TensorElementType::Float32 => Ok(Element::Float(Float::F32)),
+        TensorElementType::Float16 => Ok(Element::Float(Float::F16)),
+        _ => Err(unsupported(outlet, "of type f32, f16, i8 or u8")),
     }
 }
 
@@ -326,11 +313,12 @@ pub(crate) fn tensor(outlet: &Outlet) -> Result<(TensorElementType, &[i64]), Loa
 }
 
 pub(crate) fn find<'o>(
-    outlets: &'o [Outlet],
+    outlets: impl IntoIterator<Item = &'o Outlet, IntoIter: Clone>,
     name: &str,
     kind: &'static str,
 ) -> Result<&'o Outlet, LoadError> {
-    let found = outlets.iter().find(|outlet| outlet.name() == name);
+    let outlets = outlets.into_iter();
+    let found = outlets.clone().find(|outlet| outlet.name() == name);
     found.ok_or_else(|| LoadError::Missing {
         kind,
         name: name.into(),
@@ -346,9 +334,6 @@ pub(crate) fn unsupported(outlet: &Outlet, wanted: &str) -> LoadError {
     }
 }
 
-fn all_names(outlets: &[Outlet]) -> Vec<String> {
-    outlets
-        .iter()
-        .map(|outlet| outlet.name().to_owned())
-        .collect()
+fn all_names<'o>(outlets: impl Iterator<Item = &'o Outlet>) -> Vec<String> {
+    outlets.map(|outlet| outlet.name().to_owned()).collect()
 }

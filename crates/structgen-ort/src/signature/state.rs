@@ -3,7 +3,7 @@
 use ort::value::Outlet;
 
 use super::cache::LARGEST;
-use super::{Float, cache_float, tensor, unsupported};
+use super::{Float, float, tensor, unsupported};
 use crate::LoadError;
 
 /// One state, which every run takes and returns.
@@ -18,7 +18,7 @@ impl StateTensor {
     pub(super) fn read(past: &Outlet, present: &Outlet) -> Result<Self, LoadError> {
         const WANTED: &str = "a state of fixed size, [batch, sizes] with an open batch alone";
         let (ty, dims) = tensor(past)?;
-        let float = cache_float(past, ty)?;
+        let float = float(past, ty)?;
         let sizes = dims.get(1..).unwrap_or_default();
         let sizes: Option<Vec<usize>> = { sizes.iter() }
             .map(|&size| usize::try_from(size).ok().filter(|&size| size > 0))

@@ -9,17 +9,7 @@ use structgen_decode::{
 use structgen_ort::{LoadError, ModelSource, OrtModel};
 use structgen_vocab::TokenMask;
 
-use crate::support::{WIDTH, fixture, fresh, golden, options, runtime, vocabulary};
-
-/// A copy of a fixture.
-fn copied(name: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(fixture(name)).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
-    }
-    folder
-}
+use crate::support::{WIDTH, copied_folder, fresh, golden, options, runtime, vocabulary};
 
 fn open(folder: &Path) -> Result<OrtModel, LoadError> {
     OrtModel::open(runtime(), folder, &options())
@@ -40,7 +30,7 @@ fn patch(file: &Path, from: &[u8], to: &[u8]) {
 
 #[test]
 fn an_opset_that_the_runtime_does_not_know_is_refused() {
-    let folder = copied("optimum");
+    let folder = copied_folder("optimum");
     let file = folder.path().join("model.onnx");
     let mut bytes = fs::read(&file).unwrap();
     // The version of the operators is the last field of the file.
@@ -57,7 +47,7 @@ fn an_opset_that_the_runtime_does_not_know_is_refused() {
 
 #[test]
 fn weights_outside_of_the_folder_are_not_read() {
-    let folder = copied("external_data");
+    let folder = copied_folder("external_data");
     let inner = folder.path().join("model");
     fs::create_dir(&inner).unwrap();
     for name in ["model.onnx", "config.json"] {
@@ -84,7 +74,7 @@ fn weights_outside_of_the_folder_are_not_read() {
 
 #[test]
 fn weights_that_were_cut_are_refused() {
-    let folder = copied("external_data");
+    let folder = copied_folder("external_data");
     let data = folder.path().join("model.onnx_data");
     let whole = fs::read(&data).unwrap();
     for len in [0, 100, whole.len() - 4] {
@@ -98,7 +88,7 @@ fn weights_that_were_cut_are_refused() {
 
 #[test]
 fn logits_that_are_no_numbers_are_an_error_with_the_step() {
-    let folder = copied("external_data");
+    let folder = copied_folder("external_data");
     let data = folder.path().join("model.onnx_data");
     let len = fs::metadata(&data).unwrap().len() as usize;
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
@@ -134,7 +124,7 @@ fn logits_that_are_no_numbers_are_an_error_with_the_step() {
 
 #[test]
 fn a_session_that_cannot_be_made_leaves_those_that_were() {
-    let folder = copied("external_data");
+    let folder = copied_folder("external_data");
     let source = ModelSource::folder(folder.path(), &options()).unwrap();
     let mut first = source.open(runtime()).unwrap();
     let golden = golden("external_data");

@@ -8,4 +8,5 @@ mod programs;
 mod recurrent;
 mod slots;
 mod sources;
+mod stages;
 mod support;

@@ -86,6 +86,7 @@ fn a_bare_loop_gives_the_ids_of_python() {
             "float16",
             "genai",
             "shared_float16",
+            "genai_embeddings",
             "state_space_attention_float16"
         ]
     );
@@ -301,10 +302,10 @@ fn graphs_that_are_no_decoders_are_refused_by_name() {
         )
     ));
     expect_test::expect![[r#"
-        bfloat16_cache: past_key_values.0.key of the model is Tensor<bf16>(batch, 2, past, 4), and must be of type f32 or f16
+        bfloat16_cache: past_key_values.0.key of the model is Tensor<bf16>(batch, 2, past, 4), and must be of type f32, f16, i8 or u8
         constant_outputs: loaded
         constant_state: loaded
-        double_cache: past_key_values.0.key of the model is Tensor<f64>(batch, 2, past, 4), and must be of type f32 or f16
+        double_cache: past_key_values.0.key of the model is Tensor<f64>(batch, 2, past, 4), and must be of type f32, f16, i8 or u8
         double_state: past_ssm.0 of the model is Tensor<f64>(batch, 4, 3), and must be of type f32 or f16
         fixed_cache: past_key_values.0.key of the model is Tensor<f32>(1, 2, 32, 4), and must be of open length
         fixed_length: input_ids of the model is Tensor<i64>(1, 16), and must be an i64 or i32 tensor [batch, sequence] of open length
@@ -312,7 +313,7 @@ fn graphs_that_are_no_decoders_are_refused_by_name() {
         flat_logits: logits of the model is Tensor<f32>(1, 8), and must be [batch, sequence, vocabulary]
         float_ids: input_ids of the model is Tensor<f32>(batch, sequence), and must be an i64 or i32 tensor [batch, sequence] of open length
         half_a_layer: the model has no input "past_key_values.0.value"; it has input_ids, attention_mask, past_key_values.0.key
-        int8_cache: the model quantises its cache (past_key_values.0.key is Tensor<i8>(batch, 2, past, 4)), and structgen keeps keys and values as f32 or f16 alone; export it without a quantised cache
+        int8_cache: loaded
         nested_sequence: the model in memory is no model that ONNX Runtime can run: Exception during loading: MLDataType for: seq(seq(tensor(float))) is not currently registered or supported
         no_cache: the model has no inputs for a key-value cache (such as "past_key_values.0.key"), and without one every token would cost a run over the whole text; export it with its cache (optimum: task text-generation-with-past). It has input_ids, attention_mask
         no_ids: the model has no input "input_ids"; it has attention_mask, past_key_values.0.key, past_key_values.0.value

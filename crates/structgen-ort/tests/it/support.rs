@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use structgen_decode::{
@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 48;
 pub(crate) const CONTEXT: usize = 64;
 
 /// The fixtures, one for each layout.
-pub(crate) const LAYOUTS: [&str; 23] = [
+pub(crate) const LAYOUTS: [&str; 26] = [
     "optimum",
     "no_position_ids",
     "grouped_query",
@@ -33,6 +33,9 @@ pub(crate) const LAYOUTS: [&str; 23] = [
     "turned_keys",
     "key_value",
     "key_value_one_head",
+    "embeddings",
+    "genai_embeddings",
+    "genai_pipeline",
     "short_conv",
     "genai_short_conv",
     "shared_short_conv",
@@ -53,6 +56,26 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")
         .join(name)
+}
+
+/// A copy of the folder of a tiny model.
+pub(crate) fn copied_folder(name: &str) -> tempfile::TempDir {
+    fn copy(from: &Path, to: &Path) {
+        for entry in fs::read_dir(from).unwrap() {
+            let (entry, to) = (entry.unwrap().path(), to.to_owned());
+            let to = to.join(entry.file_name().unwrap());
+            match entry.is_dir() {
+                true => {
+                    fs::create_dir(&to).unwrap();
+                    copy(&entry, &to);
+                }
+                false => drop(fs::copy(entry, to).unwrap()),
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    copy(&fixture(name), folder.path());
+    folder
 }
 
 /// One thread: the models are tiny.

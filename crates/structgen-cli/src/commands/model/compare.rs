@@ -101,8 +101,8 @@ impl Side {
         let folder = resolve(named)?;
         let cannot = || format!("the model folder {} cannot be used", folder.display());
         let found = ModelFolder::open(&folder, None).with_context(cannot)?;
-        let weights = Weights::of_file(&found.model)
-            .with_context(|| format!("{} cannot be read", found.model.display()))?;
+        let weights = Weights::of_files(found.files())
+            .with_context(|| format!("{} cannot be read", found.file_names()))?;
         let started = Instant::now();
         let model = Model::open(&folder, &ModelOptions::new()).with_context(cannot)?;
         let load = started.elapsed();

@@ -44,8 +44,8 @@ pub(super) fn register(
     let cannot = || format!("the model folder {} cannot be used", folder.display());
     let folder = folder.canonicalize().with_context(cannot)?;
     let found = ModelFolder::open(&folder, None).with_context(cannot)?;
-    let weights = Weights::of_file(&found.model)
-        .with_context(|| format!("{} cannot be read", found.model.display()))?;
+    let weights = Weights::of_files(found.files())
+        .with_context(|| format!("{} cannot be read", found.file_names()))?;
     let own_name = folder.file_name().and_then(|name| name.to_str());
     let Some(name) = name.or(own_name) else {
         bail!("the folder has no name of its own; give one with --name");

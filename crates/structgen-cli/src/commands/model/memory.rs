@@ -64,7 +64,7 @@ pub(super) fn info(model: &Path, variant: Option<&str>, json: bool) -> anyhow::R
     let context = found.config.context_length;
     if json {
         let object = json!({
-            "model": found.model,
+            "files": found.files().collect::<Vec<_>>(),
             "layout": layout,
             "context": context,
             "quantization": weights.quantization(),
@@ -75,7 +75,7 @@ pub(super) fn info(model: &Path, variant: Option<&str>, json: bool) -> anyhow::R
         return Ok(DONE);
     }
     let context = context.map_or("not configured".to_owned(), |context| context.to_string());
-    write_line(&format!("model         {}", found.model.display()))?;
+    write_line(&format!("files         {}", found.file_names()))?;
     write_line(&format!("layout        {layout}"))?;
     write_line(&format!("context       {context}"))?;
     write_line(&format!("quantization  {}", weights.quantization()))?;
@@ -86,8 +86,8 @@ pub(super) fn info(model: &Path, variant: Option<&str>, json: bool) -> anyhow::R
 fn open(folder: &Path, variant: Option<&str>) -> anyhow::Result<(ModelFolder, Weights)> {
     let found = ModelFolder::open(folder, variant)
         .with_context(|| format!("the model folder {} cannot be used", folder.display()))?;
-    let weights = Weights::of_file(&found.model)
-        .with_context(|| format!("{} cannot be read", found.model.display()))?;
+    let weights = Weights::of_files(found.files())
+        .with_context(|| format!("{} cannot be read", found.file_names()))?;
     Ok((found, weights))
 }
 

@@ -1,6 +1,6 @@
 //! `structgen model quantize-report`: how much float weights lose when quantised to few bits.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -56,16 +56,20 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
         bail!("--texts is for --against, and there is none");
     }
     let path = resolve(&args.model)?;
-    let file = match path.is_file() {
-        true => path,
+    let files = match path.is_file() {
+        true => vec![path],
         false => {
-            ModelFolder::open(&path, args.variant.as_deref())
-                .with_context(|| format!("the model folder {} cannot be used", path.display()))?
-                .model
+            let folder = ModelFolder::open(&path, args.variant.as_deref())
+                .with_context(|| format!("the model folder {} cannot be used", path.display()))?;
+            folder.files().map(Path::to_owned).collect()
         }
     };
-    let cannot = || format!("{} cannot be read", file.display());
-    let weights = Weights::of_file(&file).with_context(cannot)?;
+    let names: Vec<String> = { files.iter() }
+        .map(|file| file.display().to_string())
+        .collect();
+    let names = names.join(", ");
+    let cannot = || format!("{names} cannot be read");
+    let weights = Weights::of_files(files.iter().map(PathBuf::as_path)).with_context(cannot)?;
     let bits = match args.bits.is_empty() {
         true => BITS.to_vec(),
         false => args.bits.clone(),
@@ -97,14 +101,14 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
     if totals.is_empty() && agreement.is_none() {
         bail!(
             "{} has no float weights: it is {}",
-            file.display(),
+            names,
             weights.quantization()
         );
     }
     if json {
         let of_tensor = |(tensor, losses): &(&Tensor, Vec<Losses>)| json!({"name": tensor.name, "dims": tensor.dims, "bits": as_json(losses)});
         let count = totals.first().map_or(0, |losses| losses.tensor.weights);
-        let mut object = json!({"model": file, "weights": count, "bits": as_json(&totals)});
+        let mut object = json!({"files": files, "weights": count, "bits": as_json(&totals)});
         if let Some(agreement) = &agreement {
             object["agreement"] = compare::as_json(agreement);
         }
@@ -117,12 +121,12 @@ pub(super) fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
     match totals.first() {
         Some(losses) => {
             let weights = losses.tensor.weights;
-            write_line(&format!("{weights} weights of {}", file.display()))?;
+            write_line(&format!("{weights} weights of {names}"))?;
             write_table(&totals)?;
         }
         None => write_line(&format!(
             "{} has no float weights: it is {}",
-            file.display(),
+            names,
             weights.quantization()
         ))?,
     }
