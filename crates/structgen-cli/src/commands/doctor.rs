@@ -130,10 +130,7 @@ fn look_at_folder(
                 (true, false) => "onnxruntime-genai's layout",
                 (false, _) => "optimum's layout",
             };
-            checkup.good(
-                "model file",
-                &format!("{} ({layout})", found.file_names()),
-            )
+            checkup.good("model file", &format!("{} ({layout})", found.file_names()))
         }
         // Loading the model reports this as well, and that is the failure.
         Err(_) => Ok(()),

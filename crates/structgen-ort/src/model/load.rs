@@ -282,6 +282,7 @@ impl OrtModel {
         self.abilities.rows_alone = single_tokens || has_border;
         // The decoder of an encoder-decoder takes no mask of its own text.
         self.abilities.padding &= self.encoded.is_none();
+        self.abilities.several_after_past = !self.graph.signature.one_after_past;
         self.probe(dynamic.is_some());
         let abilities = self.abilities;
         self.info.packing = match (self.shares_buffers(), abilities.padding) {

@@ -150,7 +150,7 @@ impl OrtModel {
         }
         let positions = if found.all_positions { rest.len() } else { 1 };
         // A graph that refuses the run has not changed the row.
-        found.several_after_past = self.logits(row, rest, positions).is_ok_and(|logits| {
+        found.several_after_past &= self.logits(row, rest, positions).is_ok_and(|logits| {
             let expected = &expected[rest.len() - positions..];
             logits
                 .iter()

@@ -31,6 +31,8 @@ pub(crate) struct Signature {
     pub(crate) cross: Vec<CacheTensor>,
     /// The number of values that graphs hand on to later ones.
     pub(crate) handed_on: usize,
+    /// Whether a graph takes a single token of each row after a past, by the shape of its input.
+    pub(crate) one_after_past: bool,
     /// The type of the logits.
     pub(crate) logits: Float,
     /// The number of logits of each position.
@@ -204,6 +206,9 @@ impl Signature {
             states: states(&outputs)?,
             cross: tensors(&caches.cross, &begun)?,
             handed_on: meanings.handed_on(),
+            one_after_past: { inputs.iter() }
+                .filter(|outlet| outlet.name() == names.input_ids)
+                .any(|outlet| matches!(tensor(outlet), Ok((_, [_, 1])))),
             logits,
             width,
             hidden,

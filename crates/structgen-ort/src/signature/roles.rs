@@ -8,6 +8,7 @@ use super::{
     unsupported,
 };
 use crate::LoadError;
+use crate::folder::When;
 use crate::names::Names;
 
 /// What names mean in the graphs of a decoder.
@@ -70,7 +71,7 @@ impl<'g> Meanings<'g> {
             let name = outlet.name();
             let role = match number(name).filter(|_| is_made(name)) {
                 Some(i) => Input::HandedOn(i),
-                None => self.input(outlet)?,
+                None => self.input(outlet, graph.runs)?,
             };
             Ok((name.to_owned(), role))
         };
@@ -91,8 +92,14 @@ impl<'g> Meanings<'g> {
         })
     }
 
-    fn input(&self, outlet: &Outlet) -> Result<Input, LoadError> {
+    fn input(&self, outlet: &Outlet, runs: When) -> Result<Input, LoadError> {
         let (names, caches) = (self.names, self.caches);
+        let matrix = || match tensor(outlet)? {
+            // Encoder-decoders once had a graph for one token after another.
+            (TensorElementType::Int64, [_, 1]) if runs == When::WithPast => Ok(Integer::I64),
+            (TensorElementType::Int32, [_, 1]) if runs == When::WithPast => Ok(Integer::I32),
+            _ => integer_matrix(outlet),
+        };
         let name = outlet.name();
         let position = |pairs: &[(String, String)]| pairs.iter().position(|(past, _)| past == name);
         if let Some(i) = position(&caches.own) {
@@ -112,7 +119,7 @@ impl<'g> Meanings<'g> {
             }
         }
         if name == names.input_ids {
-            return Ok(Input::Ids(integer_matrix(outlet)?));
+            return Ok(Input::Ids(matrix()?));
         }
         if name == names.attention_mask {
             return Ok(Input::AttentionMask(integer_matrix(outlet)?));
@@ -125,7 +132,7 @@ impl<'g> Meanings<'g> {
                 (TensorElementType::Int32, [3, _, length]) if *length < 0 => {
                     Ok(Input::ThreePositionIds(Integer::I32))
                 }
-                _ => Ok(Input::PositionIds(integer_matrix(outlet)?)),
+                _ => Ok(Input::PositionIds(matrix()?)),
             };
         }
         match (name, tensor(outlet)?) {

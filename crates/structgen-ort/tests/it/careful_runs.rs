@@ -50,6 +50,7 @@ fn several_tokens_after_a_past_equal_single_ones_whatever_the_graph_makes_of_the
         "last_alone",
         "future_seen",
         "future_seen_last_alone",
+        "one_after_past",
         "shared_buffer",
     ] {
         let mut model = open(name);
@@ -89,6 +90,7 @@ fn several_tokens_after_a_past_equal_single_ones_whatever_the_graph_makes_of_the
 fn what_costs_speed_is_noted() {
     let notes = |name| open(name).notes().to_vec();
     assert_eq!(notes("future_seen"), [LoadNote::OneTokenAtATime]);
+    assert_eq!(notes("one_after_past"), [LoadNote::OneTokenAtATime]);
     assert_eq!(notes("last_alone"), [LoadNote::LastPositionAlone]);
     assert_eq!(
         notes("future_seen_last_alone"),
