@@ -84,14 +84,22 @@ pub(crate) struct SlotUse {
 }
 
 impl Buffers {
-    /// Buffers with room for `needed` positions of each row and as many again, but for no more than the context.
+    /// Buffers with room for `needed` positions of each row and up to half as many again, but for no more than the
+    /// context.
     fn new(
         layout: &[CacheTensor],
         rows: usize,
         needed: usize,
         context_length: usize,
     ) -> Result<Self, ModelError> {
-        let room = needed.next_power_of_two().max(SMALLEST_ROOM);
+        let power = needed.next_power_of_two();
+        let three_quarters = power / 4 * 3;
+        let room = if needed <= three_quarters {
+            three_quarters
+        } else {
+            power
+        };
+        let room = room.max(SMALLEST_ROOM);
         // What is longer than the context is refused before it is run.
         let room = room.min(context_length);
         let tensors = layout

@@ -18,7 +18,8 @@ use crate::cache::growing::Block;
 use crate::cache::states::{self, States};
 use crate::cache::{backend, unwritten};
 use crate::folder::When;
-use crate::signature::{Input, Output, Roles, Signature};
+use crate::memory;
+use crate::signature::{Float, Input, Output, Roles, Signature};
 
 /// The graphs of a decoder with everything that a run of them needs but the cache.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct Graph {
     pub(super) stats: ModelStats,
     /// Where the cache stays between runs, if that is not the processor's memory.
     pub(super) cache_memory: Option<MemoryInfo<'static>>,
+    /// Whether all positions of a run have logits, or as many as are asked for; unknown before it is tried.
+    pub(super) has_all_logits: Option<bool>,
     buffers: Buffers,
 }
 
@@ -161,6 +164,7 @@ impl Graph {
             buffers: Buffers::of(&signature.graphs),
             signature,
             cache_memory,
+            has_all_logits: None,
             stats: ModelStats::default(),
         })
     }
@@ -280,6 +284,29 @@ impl Graph {
         Ok((given, States::new(states, rows)))
     }
 
+    /// Memory for the logits of a call, where their number is known.
+    ///
+    /// Those of a prompt may be more than all else that the runtime needs, whose arena would keep their place.
+    fn room_for_logits(&self, call: &Call<'_>) -> Result<Option<DynValue>, ModelError> {
+        let is_asked = |roles: &Roles| {
+            let mut inputs = roles.inputs.iter();
+            inputs.any(|(_, input)| *input == Input::LogitsToKeep)
+        };
+        let Some(has_all) = self.has_all_logits else {
+            return Ok(None);
+        };
+        let positions = match has_all {
+            _ if self.signature.graphs.iter().any(is_asked) => call.positions,
+            true => call.n(),
+            false => 1,
+        };
+        let shape = [call.rows.len(), positions, self.signature.width];
+        match self.signature.logits {
+            Float::F32 => memory::tensor::<f32>(&shape).map(Some),
+            Float::F16 => memory::tensor::<half::f16>(&shape).map(Some),
+        }
+    }
+
     /// Runs the graphs one after another; what they return besides what the cache has room for.
     fn run(
         &mut self,
@@ -295,6 +322,10 @@ impl Graph {
         }
         let mut handed_on: Vec<Option<DynValue>> = Vec::new();
         handed_on.resize_with(self.signature.handed_on, || None);
+        let mut logits = match cached.present {
+            Present::In(..) => self.room_for_logits(call)?,
+            Present::On(_) => None,
+        };
         let mut given = Vec::new();
         let mut spent = Duration::ZERO;
         let stages = self.stages.iter_mut();
@@ -327,6 +358,7 @@ impl Graph {
                 binding,
                 &selection.roles,
                 &mut cached.present,
+                &mut logits,
             );
             spent += started.elapsed();
             for (role, value) in outputs.map_err(backend)? {
@@ -337,6 +369,7 @@ impl Graph {
             }
         }
         self.stats.record(call.counted, spent);
+        given.extend(logits.map(|logits| (Output::Logits, logits)));
         Ok(given)
     }
 }
@@ -389,18 +422,23 @@ fn bound(session: &Session, values: &[NamedInput<'_>]) -> ort::Result<IoBinding>
     Ok(binding)
 }
 
-/// Runs for some of the outputs. Logits, hidden states, and what rows of an encoder-decoder attend to come to the
-/// processor's memory.
+/// Runs for some of the outputs. Logits are left where there is room for them. Where there is none they come to the
+/// processor's memory, as do hidden states and what rows of an encoder-decoder attend to.
 fn run(
     session: &mut Session,
     mut binding: IoBinding,
     roles: &[(usize, Output)],
     present: &mut Present<'_>,
+    logits: &mut Option<DynValue>,
 ) -> ort::Result<Vec<(Output, DynValue)>> {
     let processor = cpu_memory()?;
     let mut names = Vec::with_capacity(roles.len());
     for &(place, role) in roles {
         let name = session.outputs()[place].name();
+        if let (Output::Logits, Some(logits)) = (role, logits.as_mut()) {
+            binding.bind_output(name, logits)?;
+            continue;
+        }
         match (role, &mut *present) {
             (Output::Present(i), Present::In(tensors, _)) => {
                 binding.bind_output(name, &mut tensors[i])?;

@@ -163,7 +163,7 @@ impl ModelSource {
         if let Some(file) = &self.encoder {
             model.open_encoder(runtime, file, self.device, &self.config)?;
         }
-        model.learn(&self.config, &operators, self.single_tokens);
+        model.learn(&self.config, &operators, self.single_tokens)?;
         memory::trim();
         Ok(model)
     }
@@ -254,7 +254,12 @@ impl OrtModel {
     }
 
     /// Finds out how the graph may be run, and what is to be said about it.
-    fn learn(&mut self, config: &ModelConfig, operators: &Operators, single_tokens: bool) {
+    fn learn(
+        &mut self,
+        config: &ModelConfig,
+        operators: &Operators,
+        single_tokens: bool,
+    ) -> Result<(), LoadError> {
         let dynamic = dynamic_quantization(operators);
         match config.long_rope {
             // The builder leaves the choice out where a model of the type has one set of factors.
@@ -283,8 +288,9 @@ impl OrtModel {
         // The decoder of an encoder-decoder takes no mask of its own text.
         self.abilities.padding &= self.encoded.is_none();
         self.abilities.several_after_past = !self.graph.signature.one_after_past;
-        self.probe(dynamic.is_some());
+        self.probe(dynamic.is_some())?;
         let abilities = self.abilities;
+        self.graph.has_all_logits = Some(abilities.all_positions);
         self.info.packing = match (self.shares_buffers(), abilities.padding) {
             _ if abilities.rows_alone => Packing::Apart,
             (true, _) => Packing::Slots,
@@ -303,6 +309,7 @@ impl OrtModel {
             sliding_window(config, operators, self.info.context_length),
         ];
         self.notes.extend(notes.into_iter().flatten());
+        Ok(())
     }
 
     /// The most that a step of a plain graph takes for the keys and values of one layer, in bytes a position.

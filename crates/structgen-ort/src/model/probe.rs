@@ -23,6 +23,7 @@ use structgen_decode::{
 use structgen_vocab::TokenId;
 
 use super::{OrtModel, Rows};
+use crate::LoadError;
 use crate::signature::{Element, Float};
 
 /// What a graph does right, as far as it matters for how texts are cut into runs.
@@ -63,7 +64,7 @@ impl Default for Abilities {
 }
 
 /// A text whose third token is its first: what comes before it is all that tells their logits apart.
-const TEXT: [u32; 6] = [1, 2, 1, 3, 4, 5];
+const TEXT: [u32; 5] = [1, 2, 1, 3, 4];
 /// The number of tokens that are run first.
 const PAST: usize = 3;
 
@@ -79,23 +80,33 @@ const SAME_WHERE_SCALES_VARY: f32 = 0.5;
 impl OrtModel {
     /// Finds out what the graph does right. One that fails the attempts is taken to need the simplest runs, and
     /// reports its failure when it is used.
-    pub(super) fn probe(&mut self, scales_vary: bool) {
-        if self.abilities.tokens_alone && self.abilities.rows_alone {
-            return;
-        }
+    ///
+    /// # Errors
+    /// [`LoadError::NotShared`] if a graph that is to write to buffers fails the attempts.
+    pub(super) fn probe(&mut self, scales_vary: bool) -> Result<(), LoadError> {
         let opened = self.opened;
         let found = self.try_abilities(scales_vary);
         (opened..self.opened).for_each(|row| self.close_row(RowId(row)));
-        self.abilities = found.unwrap_or(Abilities {
-            padding: false,
-            ..self.abilities
-        });
+        self.abilities = match found {
+            Err(error) if self.shares_buffers() => return Err(Self::not_shared(&error)),
+            found => found.unwrap_or(Abilities {
+                padding: false,
+                ..self.abilities
+            }),
+        };
         self.graph.stats = ModelStats::default();
+        Ok(())
     }
 
     fn try_abilities(&mut self, scales_vary: bool) -> Result<Abilities, ModelError> {
         let mut found = self.abilities;
-        if self.info.context_length < TEXT.len() || self.info.logits_width < 2 {
+        let is_known = found.tokens_alone && found.rows_alone;
+        let is_small = self.info.context_length < TEXT.len() || self.info.logits_width < 2;
+        if is_known || is_small {
+            if self.shares_buffers() {
+                let row = self.open_attempt()?;
+                self.logits(row, &[TokenId(0)], 1)?;
+            }
             return Ok(found);
         }
         let width = self.info.logits_width as u32;
@@ -164,12 +175,13 @@ impl OrtModel {
             let logits = self.logits_beside(padded, rest, single);
             found.padding = logits.is_ok_and(|logits| is_same(&logits, last));
             if !found.padding {
+                let other = &past[..rest.len()];
                 let mut independent = |n| {
-                    let rows = [(past, &rest[..n]), (rest, &past[..n])];
+                    let rows = [(other, &rest[..n]), (rest, &other[..n])];
                     self.are_independent(rows, is_same).unwrap_or(false)
                 };
                 found.rows_alone = !independent(1);
-                found.several_of_rows = independent(PAST);
+                found.several_of_rows = independent(rest.len());
             }
         }
         Ok(found)

@@ -8,8 +8,8 @@
 use std::error::Error;
 
 use structgen_decode::{
-    LanguageModel, ModelError,
-    model::{ModelStats, RowId, RowRun},
+    ModelError,
+    model::{RowId, RowRun},
 };
 use structgen_vocab::TokenId;
 
@@ -26,7 +26,8 @@ use crate::signature::Form;
 const FILLER: [TokenId; 1] = [TokenId(0)];
 
 impl OrtModel {
-    /// Keeps rows in buffers from now on, if a run of one token shows that the graph can write to them.
+    /// Keeps rows in buffers from now on. That the graph can write to them, the first attempt of [`probe`](super::probe)
+    /// shows.
     pub(super) fn share_buffers(&mut self) -> Result<(), LoadError> {
         let mut forms = self.graph.signature.cache.iter().map(|tensor| tensor.form);
         let reason = match forms.find(|&form| form != Form::Heads) {
@@ -40,19 +41,16 @@ impl OrtModel {
         }
         let layout = self.graph.signature.cache.clone();
         self.rows = Rows::Slots(SlotRows::new(layout, self.info.context_length));
-        let mut tried = || {
-            let row = self.open_row()?;
-            let tried = self.run(&[RowRun::last(row, &FILLER)], false).map(drop);
-            self.close_row(row);
-            tried
-        };
-        tried().map_err(|error: ModelError| LoadError::NotShared {
+        Ok(())
+    }
+
+    /// A graph that cannot be run on buffers, with ONNX Runtime's own reason.
+    pub(super) fn not_shared(error: &ModelError) -> LoadError {
+        LoadError::NotShared {
             reason: error
                 .source()
                 .map_or_else(|| error.to_string(), ToString::to_string),
-        })?;
-        self.graph.stats = ModelStats::default();
-        Ok(())
+        }
     }
 }
 
@@ -198,6 +196,8 @@ fn run_together(
 
 #[cfg(test)]
 mod tests {
+    use structgen_decode::LanguageModel;
+
     use super::super::tests::{open, tokens};
     use super::*;
 
