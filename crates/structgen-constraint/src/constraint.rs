@@ -235,6 +235,11 @@ impl CompiledConstraint {
         self.inner.captures.as_deref()
     }
 
+    /// Returns whether the grammar names tokens.
+    pub(crate) fn names_tokens(&self) -> bool {
+        !self.shared().tokens.is_empty()
+    }
+
     /// Returns the end-of-sequence ids.
     #[must_use]
     pub fn eos(&self) -> &[TokenId] {

@@ -28,6 +28,7 @@ mod texts;
 mod visit;
 mod walk;
 mod warm;
+mod within;
 
 pub use batch::batch_masks;
 pub use constraint::{BoundConstraint, CompiledConstraint, ConstraintOptions};

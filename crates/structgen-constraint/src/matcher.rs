@@ -10,6 +10,7 @@ use crate::step::behind;
 use crate::store::limit;
 use crate::visit::Visit;
 use crate::walk::run;
+use crate::within::Within;
 use crate::{CompiledConstraint, Mask, MatcherError};
 
 /// One output in progress: the tokens accepted, and those that may come next.
@@ -332,6 +333,30 @@ impl Matcher {
             } else {
                 visit.network.cost(after.state)
             })
+        })
+    }
+
+    /// Returns the tokens with a [`completion_cost_after`](Matcher::completion_cost_after) of at most `most`, apart from
+    /// end-of-sequence ids. Tokens that are not allowed here may be among them.
+    ///
+    /// Asking for all at once takes much less time than asking for each. Returns `None` if the grammar names or counts
+    /// tokens, or the output has ended.
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    pub fn tokens_within(&mut self, most: u64) -> Result<Option<Arc<TokenMask>>, MatcherError> {
+        let program = self.constraint.program();
+        if self.progress.now.ended || program.limits_tokens() || self.constraint.names_tokens() {
+            return Ok(None);
+        }
+        self.visit(|visit, progress| {
+            let state = progress.now.state;
+            if let Some(tokens) = visit.states.known_within(state, most) {
+                return Ok(Some(tokens));
+            }
+            let tokens = Arc::new(Within::new(visit, most).tokens(state)?);
+            visit.states.keep_within(state, most, &tokens);
+            Ok(Some(tokens))
         })
     }
 

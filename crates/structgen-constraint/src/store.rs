@@ -56,7 +56,12 @@ pub(crate) struct States {
     taken: Numbers,
     /// The number of tokens that must be left to share the mask of a state, see `limits.rs`.
     pub(crate) needed: Memo<SetId, u64>,
+    /// The tokens after which an output can be completed in time, for some states and numbers of tokens.
+    within: Mutex<Vec<(SetId, u64, Arc<TokenMask>)>>,
 }
+
+/// The maximum number of sets of such tokens, each a bit for every token.
+const MOST_WITHIN: usize = 16;
 
 /// The number of new states between two measurements of memory.
 const MEASURE_EVERY: usize = 8_192;
@@ -78,6 +83,7 @@ impl States {
             ready: OnceLock::new(),
             taken: Numbers::default(),
             needed: Memo::default(),
+            within: Mutex::default(),
         }
     }
 
@@ -100,6 +106,22 @@ impl States {
         if self.taken.len() < FEW_TAKEN.max(self.network.len()) {
             self.taken.insert(taken_key(state, token), position.pack());
         }
+    }
+
+    /// Returns the tokens after which an output can be completed with at most `most` tokens, if they are kept.
+    pub(crate) fn known_within(&self, state: SetId, most: u64) -> Option<Arc<TokenMask>> {
+        let within = self.within.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = within.iter().find(|kept| (kept.0, kept.1) == (state, most));
+        found.map(|(_, _, tokens)| Arc::clone(tokens))
+    }
+
+    /// Keeps such tokens, instead of the oldest ones if there are many.
+    pub(crate) fn keep_within(&self, state: SetId, most: u64, tokens: &Arc<TokenMask>) {
+        let mut within = self.within.lock().unwrap_or_else(PoisonError::into_inner);
+        if within.len() >= MOST_WITHIN {
+            within.remove(0);
+        }
+        within.push((state, most, Arc::clone(tokens)));
     }
 
     /// Returns the approximate size of the states in bytes.

@@ -64,6 +64,16 @@ pub trait Constraint: Send {
     /// If the token is not allowed, or a limit is exceeded.
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError>;
 
+    /// Returns the tokens with a [`completion_cost_after`](Constraint::completion_cost_after) of at most `most`, and
+    /// perhaps some that are not allowed; end-of-sequence ids do not count. The default, `None`, asks for each token.
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    fn tokens_within(&mut self, most: u64) -> Result<Option<Arc<TokenMask>>, ConstraintError> {
+        let _ = most;
+        Ok(None)
+    }
+
     /// Returns the bytes that must come next, at most `most` of them. The default, for constraints that do not know
     /// them, is an empty text.
     ///
@@ -133,6 +143,10 @@ impl<C: Constraint + ?Sized> Constraint for &mut C {
 
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError> {
         (**self).completion_cost_after(token)
+    }
+
+    fn tokens_within(&mut self, most: u64) -> Result<Option<Arc<TokenMask>>, ConstraintError> {
+        (**self).tokens_within(most)
     }
 
     fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, ConstraintError> {

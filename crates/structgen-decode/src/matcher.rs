@@ -64,6 +64,10 @@ impl Constraint for Matcher {
             .map_err(ConstraintError::new)
     }
 
+    fn tokens_within(&mut self, most: u64) -> Result<Option<Arc<TokenMask>>, ConstraintError> {
+        self.tokens_within(most).map_err(ConstraintError::new)
+    }
+
     fn forced_text(&mut self, most: usize) -> Result<Vec<u8>, ConstraintError> {
         self.forced_text(most).map_err(ConstraintError::new)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use structgen_constraint::{Mask, Matcher};
 use structgen_decode::{Constraint, constraint::ConstraintError};
-use structgen_vocab::TokenId;
+use structgen_vocab::{TokenId, TokenMask};
 
 /// The constraint of a document from the start of one of its values to the end of that value.
 ///
@@ -78,6 +78,10 @@ impl Constraint for ValueMatcher {
 
     fn completion_cost_after(&mut self, token: TokenId) -> Result<u64, ConstraintError> {
         Constraint::completion_cost_after(&mut self.matcher, token)
+    }
+
+    fn tokens_within(&mut self, most: u64) -> Result<Option<Arc<TokenMask>>, ConstraintError> {
+        Constraint::tokens_within(&mut self.matcher, most)
     }
 
     fn sets_temperatures(&self) -> bool {

@@ -484,7 +484,8 @@ impl Frame {
 
     /// Returns whether an exact state keeps the text that the frame reads: a key, or a value that others are compared
     /// with.
-    pub(super) fn keeps_text(self) -> bool {
+    #[must_use]
+    pub fn keeps_text(self) -> bool {
         matches!(
             self.place(),
             Place::ObjectKey(_) | Place::ArrayItem(_) | Place::Referent(_)

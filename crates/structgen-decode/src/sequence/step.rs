@@ -13,8 +13,11 @@ use crate::{
     samplers::{Accepted, Candidates, SamplerChain, masked_softmax},
 };
 
-/// After this many refused choices in one step, every candidate is checked at once.
-const MISSES: usize = 4;
+/// After this many refused choices in one step, a chain that takes the largest checks the candidates in order.
+const LARGEST_MISSES: usize = 4;
+
+/// After this many, other chains check every candidate at once: drawing again costs them as much.
+const DRAWN_MISSES: usize = 2;
 
 /// Limits of a step, besides the constraint.
 pub(crate) struct Limits {
@@ -112,12 +115,14 @@ impl Step {
             drafted = None;
             if !limits.eos.contains(&token) && !fits(constraint, token, limits).map_err(fail)? {
                 misses += 1;
-                if misses < MISSES {
-                    insert(&mut self.over_budget, token);
-                } else if chain.is_plain_argmax() {
-                    self.ban_larger_than_fitting(logits, mask, constraint, limits)?;
-                } else {
-                    self.check_all(logits, mask, constraint, limits)?;
+                match chain.is_plain_argmax() {
+                    true if misses >= LARGEST_MISSES => {
+                        self.ban_larger_than_fitting(logits, mask, constraint, limits)?;
+                    }
+                    false if misses >= DRAWN_MISSES => {
+                        self.check_all(logits, mask, constraint, limits)?;
+                    }
+                    _ => insert(&mut self.over_budget, token),
                 }
                 continue;
             }
@@ -264,6 +269,18 @@ impl Step {
     ) -> Result<(), GenerateError> {
         self.candidates.fill(logits, mask, &[]);
         self.over_budget.clear();
+        let left = limits.remaining.saturating_sub(1) as u64;
+        let within = constraint.tokens_within(left);
+        let within = within.map_err(|source| GenerateError::Constraint {
+            step: limits.step,
+            source,
+        })?;
+        if let Some(within) = within {
+            let ids = self.candidates.ids().iter().copied();
+            let is_over = |token: &TokenId| !within.contains(*token) && !limits.eos.contains(token);
+            self.over_budget.extend(ids.filter(is_over));
+            return Ok(());
+        }
         for &token in self.candidates.ids() {
             if !may_come(constraint, token, limits)? {
                 self.over_budget.push(token);

@@ -269,8 +269,17 @@ pub(crate) fn generate(
             "a dead end after {:?}",
             String::from_utf8_lossy(&text)
         );
-        // Tokens after which the output can be completed within the budget.
-        tokens.retain(|&token| matcher.completion_cost_after(token).unwrap() < budget);
+        // Tokens after which the output can be completed within the budget, one by one and all at once.
+        let within = matcher.tokens_within(budget - 1).unwrap();
+        tokens.retain(|&token| {
+            let is_within = matcher.completion_cost_after(token).unwrap() < budget;
+            if let Some(within) = &within
+                && !constraint.eos().contains(&token)
+            {
+                assert_eq!(within.contains(token), is_within, "{token:?}");
+            }
+            is_within
+        });
         assert!(
             !tokens.is_empty(),
             "no way to the end after {:?}",
