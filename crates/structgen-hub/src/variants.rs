@@ -129,10 +129,15 @@ impl<'n> Graph<'n> {
         let suffix = self.suffix.map(|suffix| format!("_{suffix}"));
         let suffix = suffix.unwrap_or_default();
         let with = match self.stem {
-            "decoder_model_merged" => &["decoder_model_merged", "encoder_model"][..],
-            "decoder_with_past_model" => {
-                &["decoder_with_past_model", "decoder_model", "encoder_model"]
+            "decoder_model_merged" => {
+                &["decoder_model_merged", "encoder_model", "embed_tokens"][..]
             }
+            "decoder_with_past_model" => &[
+                "decoder_with_past_model",
+                "decoder_model",
+                "encoder_model",
+                "embed_tokens",
+            ],
             _ => std::slice::from_ref(&self.stem),
         };
         let is_there = |path: &String| files.iter().any(|file| file.path == *path);
@@ -237,6 +242,21 @@ mod tests {
             "onnx/decoder_model_merged_int8.onnx",
             "onnx/encoder_model.onnx",
             "onnx/encoder_model_int8.onnx",
+        ]));
+    }
+
+    #[test]
+    fn the_text_part_of_a_model_of_images_has_its_embeddings() {
+        expect_test::expect![[r#"
+            plain: config.json onnx/decoder_model_merged.onnx onnx/embed_tokens.onnx
+            q4: config.json onnx/decoder_model_merged_q4.onnx onnx/decoder_model_merged_q4.onnx_data onnx/embed_tokens_q4.onnx"#]].assert_eq(&found(&[
+            "config.json",
+            "onnx/decoder_model_merged.onnx",
+            "onnx/decoder_model_merged_q4.onnx",
+            "onnx/decoder_model_merged_q4.onnx_data",
+            "onnx/embed_tokens.onnx",
+            "onnx/embed_tokens_q4.onnx",
+            "onnx/vision_encoder.onnx",
         ]));
     }
 
