@@ -1,0 +1,249 @@
+//! What the model's JSON files say: context length, vocabulary, special ids, and onnxruntime-genai's names.
+
+mod fields;
+mod genai;
+
+pub(crate) use genai::GenaiConfig;
+
+use structgen_vocab::TokenId;
+
+use crate::LoadError;
+use fields::Fields;
+
+/// What the loop must know of a model beyond its ONNX file.
+///
+/// ```
+/// use structgen_ort::ModelConfig;
+/// use structgen_vocab::TokenId;
+///
+/// let config = ModelConfig::from_json(
+///     r#"{"max_position_embeddings": 512, "vocab_size": 1024, "eos_token_id": [2, 7]}"#,
+///     None,
+/// )?;
+/// assert_eq!(config.context_length, Some(512));
+/// assert_eq!(config.eos, [TokenId(2), TokenId(7)]);
+/// # Ok::<(), structgen_ort::LoadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ModelConfig {
+    /// Positions that the model can attend to.
+    pub context_length: Option<usize>,
+    /// Logits of each position, for graphs that leave the number open.
+    pub vocab_size: Option<usize>,
+    /// Every id that ends a text.
+    pub eos: Vec<TokenId>,
+    /// The id that starts a text.
+    pub bos: Option<TokenId>,
+    /// Heads of queries, by which optimum's graphs repeat keys and values.
+    pub heads: Option<usize>,
+    /// Heads of keys and values, for graphs that leave the number open.
+    pub kv_heads: Option<usize>,
+    /// Numbers in each head's key or value, for graphs that leave the number open.
+    pub head_dim: Option<usize>,
+    /// The last positions that attention is limited to, in some or all layers.
+    pub sliding_window: Option<usize>,
+    /// Two sets of rotary factors, one for short texts and one for long ones.
+    pub long_rope: Option<LongRope>,
+    /// The tokens that the text of an encoder-decoder's decoder starts with: `decoder_start_token_id`, and
+    /// `forced_bos_token_id` where there is one. None for a decoder alone.
+    pub decoder_start: Vec<TokenId>,
+}
+
+/// What a graph makes of LongRoPE (Ding et al. 2024): short rotary factors up to the context that the model was first
+/// trained for, long ones for longer texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongRope {
+    /// It chooses by the length of the text, if it has a branch at all: onnxruntime-genai's model builder.
+    ByLength {
+        /// The longest text that has short factors.
+        border: usize,
+    },
+    /// It has the short factors alone, with which it was traced: optimum.
+    ShortAlone {
+        /// The longest text that they are for.
+        border: usize,
+    },
+}
+
+impl ModelConfig {
+    /// Reads the texts of `config.json` and, where there is one, `generation_config.json`.
+    ///
+    /// End-of-sequence ids of both count.
+    ///
+    /// # Errors
+    /// [`LoadError::Config`] with file, and line or field, for what is no JSON or makes no sense.
+    pub fn from_json(config: &str, generation: Option<&str>) -> Result<Self, LoadError> {
+        let root = Fields::parse("config.json", config)?;
+        let text = root.object("text_config")?;
+        let first = |names: &[&str]| -> Result<Option<usize>, LoadError> {
+            for fields in text.iter().chain([&root]) {
+                for name in names {
+                    if let Some(number) = fields.number(name)? {
+                        return Ok(Some(number));
+                    }
+                }
+            }
+            Ok(None)
+        };
+        let heads = first(&[
+            "num_attention_heads",
+            "n_head",
+            "num_heads",
+            "decoder_attention_heads",
+        ])?;
+        let hidden = first(&["hidden_size", "n_embd", "d_model"])?;
+        let derived = match (hidden, heads) {
+            (Some(hidden), Some(heads)) if heads > 0 => Some(hidden / heads),
+            _ => None,
+        };
+        let generation = match generation {
+            Some(text) => Some(Fields::parse("generation_config.json", text)?),
+            None => None,
+        };
+        let mut decoder_start = Vec::new();
+        for name in ["decoder_start_token_id", "forced_bos_token_id"] {
+            let of_generation = generation.iter().map(|generation| generation.ids(name));
+            let ids = of_generation
+                .chain([root.ids(name)])
+                .collect::<Result<Vec<_>, _>>()?;
+            decoder_start.extend(ids.iter().find_map(|ids| ids.first()));
+        }
+        let mut result = Self {
+            context_length: first(&[
+                "max_position_embeddings",
+                "n_positions",
+                "n_ctx",
+                "max_sequence_length",
+                "max_seq_len",
+                "seq_length",
+            ])?,
+            vocab_size: first(&["vocab_size"])?,
+            eos: root.ids("eos_token_id")?,
+            bos: root.ids("bos_token_id")?.first().copied(),
+            heads,
+            kv_heads: first(&["num_key_value_heads"])?.or(heads),
+            head_dim: first(&["head_dim"])?.or(derived),
+            sliding_window: first(&["sliding_window"])?,
+            long_rope: None,
+            decoder_start,
+        };
+        let windows =
+            { text.iter().chain([&root]) }.map(|fields| fields.flag("use_sliding_window"));
+        if windows
+            .collect::<Result<Vec<_>, _>>()?
+            .contains(&Some(false))
+        {
+            result.sliding_window = None;
+        }
+        let mut scaling = text.iter().chain([&root]).filter_map(|fields| {
+            let scaling = fields
+                .get("rope_scaling")
+                .or_else(|| fields.get("rope_parameters"))?;
+            ["rope_type", "type"]
+                .iter()
+                .find_map(|name| scaling.get(name)?.as_str())
+        });
+        if scaling.any(|kind| kind == "longrope" || kind == "su") {
+            let border = first(&["original_max_position_embeddings"])?;
+            result.long_rope = border.map(|border| LongRope::ShortAlone { border });
+        }
+        if let Some(generation) = generation {
+            for id in generation.ids("eos_token_id")? {
+                if !result.eos.contains(&id) {
+                    result.eos.push(id);
+                }
+            }
+            result.bos = result
+                .bos
+                .or(generation.ids("bos_token_id")?.first().copied());
+        }
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_both_files_count_and_nested_text_models_are_read() {
+        let config = ModelConfig::from_json(
+            r#"{"eos_token_id": 1, "bos_token_id": null,
+                "text_config": {"n_positions": 64, "num_attention_heads": 8, "hidden_size": 96,
+                                "num_key_value_heads": 2, "vocab_size": 99}}"#,
+            Some(r#"{"eos_token_id": [1, 5], "bos_token_id": 3}"#),
+        )
+        .unwrap();
+        expect_test::expect![[r#"
+            ModelConfig {
+                context_length: Some(
+                    64,
+                ),
+                vocab_size: Some(
+                    99,
+                ),
+                eos: [
+                    TokenId(
+                        1,
+                    ),
+                    TokenId(
+                        5,
+                    ),
+                ],
+                bos: Some(
+                    TokenId(
+                        3,
+                    ),
+                ),
+                heads: Some(
+                    8,
+                ),
+                kv_heads: Some(
+                    2,
+                ),
+                head_dim: Some(
+                    12,
+                ),
+                sliding_window: None,
+                long_rope: None,
+                decoder_start: [],
+            }
+        "#]]
+        .assert_debug_eq(&config);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_file_and_field() {
+        let hf = |text: &str| ModelConfig::from_json(text, None).unwrap_err().to_string();
+        let genai = |text: &str| GenaiConfig::from_json(text).unwrap_err().to_string();
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        let errors = [
+            hf("{\"a\":\n  oops}"),
+            hf("[]"),
+            hf(&deep),
+            hf(r#"{"max_position_embeddings": -3}"#),
+            hf(r#"{"max_position_embeddings": 99999999999}"#),
+            hf(r#"{"num_attention_heads": 0, "hidden_size": 8}"#),
+            hf(r#"{"eos_token_id": ["</s>"]}"#),
+            hf(r#"{"text_config": 3}"#),
+            genai("{}"),
+            genai(r#"{"model": {"decoder": {}}}"#),
+            genai(
+                r#"{"model": {"decoder": {"filename": "m.onnx", "inputs": {"past_key_names": "past"}}}}"#,
+            ),
+        ];
+        expect_test::expect![[r#"
+            config.json: expected value at line 2 column 3
+            config.json: it is no JSON object
+            config.json: recursion limit exceeded at line 1 column 128
+            config.json: max_position_embeddings must be a number from 1 to 2147483648, and is -3
+            config.json: max_position_embeddings must be a number from 1 to 2147483648, and is 99999999999
+            config.json: num_attention_heads must be a number from 1 to 2147483648, and is 0
+            config.json: eos_token_id must be a token id or a list of them, and is ["</s>"]
+            config.json: text_config must be an object, and is 3
+            genai_config.json: model is missing
+            genai_config.json: filename is missing
+            genai_config.json: past_key_names is "past", and must have one %d for the layer"#]].assert_eq(&errors.join("\n"));
+    }
+}
