@@ -84,17 +84,18 @@ pub(crate) struct SlotUse {
 }
 
 impl Buffers {
-    /// Buffers with room for `needed` positions of each row and up to half as many again, but for no more than the
-    /// context.
+    /// Buffers with room for `needed` positions of each row, an eighth more at least, so that a prompt is not copied
+    /// for the tokens after it, and at most five eighths; but for no more than the context.
     fn new(
         layout: &[CacheTensor],
         rows: usize,
         needed: usize,
         context_length: usize,
     ) -> Result<Self, ModelError> {
-        let power = needed.next_power_of_two();
+        let wanted = needed.saturating_add(needed / 8);
+        let power = wanted.next_power_of_two();
         let three_quarters = power / 4 * 3;
-        let room = if needed <= three_quarters {
+        let room = if wanted <= three_quarters {
             three_quarters
         } else {
             power
