@@ -180,6 +180,8 @@ impl<'c> Compute<'c> {
         let mut depends_on_texts = over(escaped).run(network, mask)?;
         // If all text leads to one state, the continuation after the quote is the same for all of it.
         let uniform = match network.uniform(element.frame) {
+            // The quote may come after the terminal, which ends here.
+            _ if network.accept_label(element.frame).is_some() => None,
             Some((behind, except)) => Some((behind, except, None)),
             None if network.is_loop(element.frame, &span) => {
                 Some((element.frame, Vec::new(), Some((strings, span.closed))))

@@ -4,6 +4,7 @@ use crate::support::{
     any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare,
 };
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
+use structgen_frontend::gbnf::{self, GbnfOptions};
 use structgen_grammar::{
     ArrayShape, CharSet, Decimal, Expr, Grammar, GrammarBuilder, JsonForm, NumberBound, NumberSet,
     ObjectShape, Property, Regular, Slot, StringContent, StringShape, TokenTerminal,
@@ -369,6 +370,27 @@ fn left_recursion_runs() {
             "{text}"
         );
     }
+    for seed in 0..8 {
+        walk_and_compare(&constraint, seed, 20);
+    }
+}
+
+/// What follows a loop of digits begins with a quote, as the end of a JSON string does.
+#[test]
+fn a_quote_may_follow_a_number() {
+    let grammar = r#"
+        root ::= value "\""
+        value ::= "[" value "]" | "1" ("e" [0-9]+)?
+    "#;
+    let grammar = gbnf::parse(grammar, &GbnfOptions::default()).unwrap();
+    let constraint = compile(grammar);
+    let mut matcher = constraint.matcher();
+    for byte in *b"1e57\"" {
+        let mask = matcher.mask().unwrap();
+        assert_eq!(mask.bits(), &oracle::mask(&matcher).unwrap(), "{byte}");
+        matcher.accept_token(TokenId(byte.into())).unwrap();
+    }
+    assert!(matcher.is_accepting());
     for seed in 0..8 {
         walk_and_compare(&constraint, seed, 20);
     }
