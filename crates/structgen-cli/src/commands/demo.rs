@@ -191,10 +191,10 @@ impl Totals {
             outside,
         } = self;
         format!(
-            "{} of {shown} outputs fit their schema, {right} of {fields} fields are right. {tokens} tokens in {:.0} ms, prompts included: {:.0} tokens/s,\n\
+            "{} of {shown} outputs match their schema, {right} of {fields} fields are right. {tokens} tokens in {:.0} ms, prompts included: {:.0} tokens/s,\n\
              {:.0}% of the time outside the model.\n\n\
              The texts are ten of a test set that the model never saw, drawn by a fixed rule. What is\n\
-             written always fits; whether it is also right is up to the model, and this one is tiny.\n\
+             written always matches; whether it is also right is up to the model, and this one is tiny.\n\
              `--model DIR` takes any decoder exported to ONNX.\n",
             paint.bold(&valid.to_string()),
             seconds * 1e3,
