@@ -14,7 +14,7 @@ fn the_demonstration_shows_texts_schemas_and_valid_json() {
         "Schema ",
         "JSON ",
         "tokens/s",
-        "10 of 10 outputs fit",
+        "10 of 10 outputs match",
     ] {
         assert!(run.out.contains(word), "{word}: {}", run.out);
     }
