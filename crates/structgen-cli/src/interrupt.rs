@@ -46,10 +46,7 @@ pub(crate) fn outcome() -> ExitCode {
     ExitCode::from(EXIT_CODE)
 }
 
-#[allow(
-    clippy::exit,
-    reason = "nobody waits for a step or a reply to end who asks twice, or has nothing to keep"
-)]
+#[allow(clippy::exit, reason = "nobody waits, or has anything to keep")]
 fn exit() {
     std::process::exit(EXIT_CODE.into());
 }

@@ -1,12 +1,12 @@
 //! Model folders: which file to load, and what the files beside it say.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use crate::LoadError;
 use crate::config::{GenaiConfig, ModelConfig};
+use crate::graph_file::{GraphFile, When};
 use crate::names::Names;
 
 /// A model folder, as optimum or onnxruntime-genai writes it.
@@ -35,49 +35,6 @@ pub struct ModelFolder {
     /// Whether past and present share a buffer: `search.past_present_share_buffer` in `genai_config.json`.
     pub shares_buffers: bool,
     pub(crate) names: Names,
-}
-
-/// A graph of a decoder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct GraphFile {
-    /// The ONNX file.
-    pub path: PathBuf,
-    /// The runs that it is for.
-    pub runs: When,
-    /// Outputs that later graphs know by another name, each with that name.
-    pub(crate) renamed: BTreeMap<String, String>,
-}
-
-/// The runs that a graph is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// All of them.
-    Always,
-    /// Those of texts without a past: the graph begins them.
-    WithoutPast,
-    /// Those of texts with a past: the graph continues them.
-    WithPast,
-}
-
-impl When {
-    pub(crate) fn is_for(self, has_past: bool) -> bool {
-        match self {
-            Self::Always => true,
-            Self::WithoutPast => !has_past,
-            Self::WithPast => has_past,
-        }
-    }
-}
-
-impl GraphFile {
-    fn new(path: PathBuf, runs: When) -> Self {
-        Self {
-            path,
-            runs,
-            renamed: BTreeMap::new(),
-        }
-    }
 }
 
 /// The stems of model files that hold a whole decoder, the usual one first, and last those that hold half of one.
@@ -147,33 +104,24 @@ impl ModelFolder {
 
     fn open_genai(folder: &Path, genai: GenaiConfig) -> Result<Self, LoadError> {
         let graphs = genai.graphs.into_iter().map(|graph| {
-            let file = Path::new(&graph.file);
+            let file = graph.path.display().to_string();
             // The folder may come from anywhere: its configuration does not get to name files elsewhere.
-            if !file
-                .components()
-                .all(|part| matches!(part, Component::Normal(_)))
-            {
+            let mut parts = graph.path.components();
+            if !parts.all(|part| matches!(part, Component::Normal(_))) {
                 return Err(LoadError::Config {
                     file: "genai_config.json",
-                    problem: format!("filename {:?} leads out of the folder", graph.file),
+                    problem: format!("filename {file:?} leads out of the folder"),
                 });
             }
-            let path = folder.join(file);
+            let path = folder.join(&graph.path);
             if !path.is_file() {
                 return Err(LoadError::NoModel {
                     folder: folder.to_owned(),
-                    looked_for: format!(
-                        "genai_config.json names {:?}, which is not there",
-                        graph.file
-                    ),
+                    looked_for: format!("genai_config.json names {file:?}, which is not there"),
                     variants: Vec::new(),
                 });
             }
-            Ok(GraphFile {
-                path,
-                runs: graph.runs,
-                renamed: graph.renamed,
-            })
+            Ok(GraphFile { path, ..graph })
         });
         Ok(Self {
             graphs: graphs.collect::<Result<_, _>>()?,

@@ -10,10 +10,7 @@
 //! allocator is a table of functions. For that, and for the C library's `malloc_trim`, `unsafe` is allowed here, and in
 //! no other file. The tensors are values like any others: they own their memory, and may outlive whatever asked for them.
 
-#![allow(
-    unsafe_code,
-    reason = "the C interfaces of ONNX Runtime and of the C library, behind two safe functions"
-)]
+#![allow(unsafe_code, reason = "C interfaces, behind two safe functions")]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;

@@ -235,10 +235,7 @@ async fn asked_to_stop() {
     }
     tokio::spawn(async {
         if signal::ctrl_c().await.is_ok() {
-            #[allow(
-                clippy::exit,
-                reason = "whoever asks twice does not wait for requests to end"
-            )]
+            #[allow(clippy::exit, reason = "whoever asks twice does not wait")]
             std::process::exit(130);
         }
     });

@@ -1,33 +1,23 @@
 //! What onnxruntime-genai's `genai_config.json` says: the graphs of a decoder, and the names of inputs and outputs.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::fields::Fields;
 use super::{LongRope, ModelConfig};
 use crate::LoadError;
-use crate::folder::When;
+use crate::graph_file::{GraphFile, When};
 use crate::names::{Names, PastNames, StateNames, Template};
 
 /// The decoder that a `genai_config.json` describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GenaiConfig {
     pub(crate) config: ModelConfig,
-    /// In the order in which they run.
-    pub(crate) graphs: Vec<GenaiGraph>,
+    /// In the order in which they run, with paths that may lead anywhere.
+    pub(crate) graphs: Vec<GraphFile>,
     pub(crate) names: Names,
     pub(crate) shares_buffers: bool,
-}
-
-/// A graph that a `genai_config.json` names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GenaiGraph {
-    pub(crate) file: String,
-    pub(crate) runs: When,
-    /// Outputs that later graphs know by another name, each with that name.
-    pub(crate) renamed: BTreeMap<String, String>,
 }
 
 impl GenaiConfig {
@@ -98,18 +88,16 @@ impl GenaiConfig {
         if let Some(embedding) = &embedding {
             let output = read(&embedding_outputs, "inputs_embeds")?;
             let renamed = output.map(|output| (output, inputs_embeds.clone()));
-            graphs.push(GenaiGraph {
-                file: embedding.required_string("filename")?,
-                runs: When::Always,
+            graphs.push(GraphFile {
                 renamed: renamed.into_iter().collect(),
+                ..GraphFile::new(embedding.required_string("filename")?, When::Always)
             });
         }
         match decoder.get("pipeline") {
-            None => graphs.push(GenaiGraph {
-                file: decoder.required_string("filename")?,
-                runs: When::Always,
-                renamed: BTreeMap::new(),
-            }),
+            None => graphs.push(GraphFile::new(
+                decoder.required_string("filename")?,
+                When::Always,
+            )),
             Some(pipeline) => graphs.extend(stages(&decoder, pipeline)?),
         }
         let ids = match read(&embedding_inputs, "input_ids")? {
@@ -158,7 +146,7 @@ impl GenaiConfig {
 }
 
 /// The stages of a pipeline, a list of objects of one stage each. Those that never run are left out.
-fn stages(decoder: &Fields<'_>, pipeline: &Value) -> Result<Vec<GenaiGraph>, LoadError> {
+fn stages(decoder: &Fields<'_>, pipeline: &Value) -> Result<Vec<GraphFile>, LoadError> {
     let wrong = || decoder.wrong("pipeline", "a list of objects", pipeline);
     let mut graphs = Vec::new();
     for stage in pipeline.as_array().ok_or_else(wrong)? {
@@ -186,10 +174,9 @@ fn stages(decoder: &Fields<'_>, pipeline: &Value) -> Result<Vec<GenaiGraph>, Loa
                     .ok_or_else(|| stage.wrong("output_names_forwarder", "an object of names", to));
                 Ok((from.clone(), to?.to_owned()))
             });
-            graphs.push(GenaiGraph {
-                file: stage.required_string("filename")?,
-                runs,
+            graphs.push(GraphFile {
                 renamed: renamed.collect::<Result<_, LoadError>>()?,
+                ..GraphFile::new(stage.required_string("filename")?, runs)
             });
         }
     }
@@ -252,8 +239,8 @@ mod tests {
                     decoder_start: [],
                 },
                 graphs: [
-                    GenaiGraph {
-                        file: "decoder.onnx",
+                    GraphFile {
+                        path: "decoder.onnx",
                         runs: Always,
                         renamed: {},
                     },

@@ -17,7 +17,7 @@ use crate::cache::cross::Attending;
 use crate::cache::growing::Block;
 use crate::cache::states::{self, States};
 use crate::cache::{backend, unwritten};
-use crate::folder::When;
+use crate::graph_file::When;
 use crate::memory;
 use crate::signature::{Float, Input, Output, Roles, Signature};
 
@@ -29,9 +29,18 @@ pub(super) struct Graph {
     pub(super) stats: ModelStats,
     /// Where the cache stays between runs, if that is not the processor's memory.
     pub(super) cache_memory: Option<MemoryInfo<'static>>,
-    /// Whether all positions of a run have logits, or as many as are asked for; unknown before it is tried.
-    pub(super) has_all_logits: Option<bool>,
+    /// Which positions of a run have logits; unknown before it is tried.
+    logits: Option<WithLogits>,
     buffers: Buffers,
+}
+
+/// The positions of a run that have logits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WithLogits {
+    All,
+    /// The last ones, as many as are asked for.
+    Asked,
+    Last,
 }
 
 /// One of the graphs.
@@ -164,7 +173,7 @@ impl Graph {
             buffers: Buffers::of(&signature.graphs),
             signature,
             cache_memory,
-            has_all_logits: None,
+            logits: None,
             stats: ModelStats::default(),
         })
     }
@@ -284,21 +293,26 @@ impl Graph {
         Ok((given, States::new(states, rows)))
     }
 
+    /// Learns whether all positions of a run have logits, where no input says which.
+    pub(super) fn learn_logits(&mut self, has_all: bool) {
+        let mut inputs = { self.signature.graphs.iter() }.flat_map(|roles| &roles.inputs);
+        let is_asked = inputs.any(|(_, input)| *input == Input::LogitsToKeep);
+        self.logits = Some(match has_all {
+            _ if is_asked => WithLogits::Asked,
+            true => WithLogits::All,
+            false => WithLogits::Last,
+        });
+    }
+
     /// Memory for the logits of a call, where their number is known.
     ///
     /// Those of a prompt may be more than all else that the runtime needs, whose arena would keep their place.
     fn room_for_logits(&self, call: &Call<'_>) -> Result<Option<DynValue>, ModelError> {
-        let is_asked = |roles: &Roles| {
-            let mut inputs = roles.inputs.iter();
-            inputs.any(|(_, input)| *input == Input::LogitsToKeep)
-        };
-        let Some(has_all) = self.has_all_logits else {
-            return Ok(None);
-        };
-        let positions = match has_all {
-            _ if self.signature.graphs.iter().any(is_asked) => call.positions,
-            true => call.n(),
-            false => 1,
+        let positions = match self.logits {
+            None => return Ok(None),
+            Some(WithLogits::All) => call.n(),
+            Some(WithLogits::Asked) => call.positions,
+            Some(WithLogits::Last) => 1,
         };
         let shape = [call.rows.len(), positions, self.signature.width];
         match self.signature.logits {

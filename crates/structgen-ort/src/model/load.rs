@@ -290,7 +290,6 @@ impl OrtModel {
         self.abilities.several_after_past = !self.graph.signature.one_after_past;
         self.probe(dynamic.is_some())?;
         let abilities = self.abilities;
-        self.graph.has_all_logits = Some(abilities.all_positions);
         self.info.packing = match (self.shares_buffers(), abilities.padding) {
             _ if abilities.rows_alone => Packing::Apart,
             (true, _) => Packing::Slots,

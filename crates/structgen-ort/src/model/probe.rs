@@ -89,10 +89,14 @@ impl OrtModel {
         (opened..self.opened).for_each(|row| self.close_row(RowId(row)));
         self.abilities = match found {
             Err(error) if self.shares_buffers() => return Err(Self::not_shared(&error)),
-            found => found.unwrap_or(Abilities {
+            Err(_) => Abilities {
                 padding: false,
                 ..self.abilities
-            }),
+            },
+            Ok(found) => {
+                self.graph.learn_logits(found.all_positions);
+                found
+            }
         };
         self.graph.stats = ModelStats::default();
         Ok(())

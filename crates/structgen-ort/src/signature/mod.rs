@@ -12,7 +12,7 @@ use ort::value::{Outlet, TensorElementType, ValueType};
 
 use crate::LoadError;
 use crate::config::ModelConfig;
-use crate::folder::When;
+use crate::graph_file::When;
 use crate::names::Names;
 use caches::Caches;
 use roles::Meanings;

@@ -8,7 +8,7 @@ use super::{
     unsupported,
 };
 use crate::LoadError;
-use crate::folder::When;
+use crate::graph_file::When;
 use crate::names::Names;
 
 /// What names mean in the graphs of a decoder.
