@@ -61,6 +61,15 @@ impl GrammarBuilder {
         Self::default()
     }
 
+    /// An empty grammar with room for this many expressions.
+    pub(crate) fn with_capacity(exprs: usize) -> Self {
+        Self {
+            exprs: Vec::with_capacity(exprs),
+            ids: HashTable::with_capacity(exprs),
+            rules: Vec::new(),
+        }
+    }
+
     /// Adds an expression, or returns the id of an equal one.
     pub fn expr(&mut self, expr: Expr) -> ExprId {
         let Self { exprs, ids, .. } = self;

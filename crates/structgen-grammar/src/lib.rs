@@ -26,6 +26,7 @@ pub mod passes;
 mod print;
 mod regular;
 mod relation;
+mod shared;
 
 pub use builder::GrammarBuilder;
 pub use bytes::BytesError;
@@ -40,3 +41,4 @@ pub use json::{
 pub use literals::{LiteralSet, LiteralsTooLarge};
 pub use regular::{CharSet, Regular};
 pub use relation::Relation;
+pub use shared::Shared;

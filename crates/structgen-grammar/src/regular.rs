@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::Shared;
+
 /// A set of Unicode scalar values: sorted inclusive ranges that neither touch nor overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct CharSet(Arc<[(char, char)]>);
+pub struct CharSet(Shared<[(char, char)]>);
 
 impl CharSet {
     /// The union of the inclusive ranges, which may come in any order and overlap.
@@ -110,17 +112,17 @@ pub enum Regular {
     /// One byte of an inclusive range.
     ByteRange(u8, u8),
     /// The parts, concatenated.
-    Concat(Arc<[Regular]>),
+    Concat(Shared<[Regular]>),
     /// The union of the arms.
-    Union(Arc<[Regular]>),
+    Union(Shared<[Regular]>),
     /// The intersection of the arms.
-    Intersection(Arc<[Regular]>),
+    Intersection(Shared<[Regular]>),
     /// Every UTF-8 string that is not in the body.
-    Complement(Arc<Regular>),
+    Complement(Shared<Regular>),
     /// The body, repeated `min` to `max` times.
     Repeat {
         /// What is repeated.
-        body: Arc<Regular>,
+        body: Shared<Regular>,
         /// The minimum number of times.
         min: u32,
         /// The maximum number of times, at least `min`.
@@ -138,7 +140,7 @@ pub enum Regular {
         /// Whether the body must not match.
         negated: bool,
         /// The body.
-        body: Arc<Regular>,
+        body: Shared<Regular>,
     },
 }
 
@@ -169,7 +171,7 @@ impl Regular {
     #[must_use]
     pub fn repeat(body: Regular, min: u32, max: Option<u32>) -> Self {
         Self::Repeat {
-            body: Arc::new(body),
+            body: Shared::new(body),
             min,
             max,
         }
@@ -181,7 +183,7 @@ impl Regular {
         Self::Look {
             behind,
             negated,
-            body: Arc::new(body),
+            body: Shared::new(body),
         }
     }
 

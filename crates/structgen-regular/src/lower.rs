@@ -1,9 +1,7 @@
 //! Lowers syntax trees to expressions in the arena.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
-use structgen_grammar::{CharSet, Regular};
+use structgen_grammar::{CharSet, Regular, Shared};
 
 use super::arena::{Arena, NodeId};
 use super::finite::{FiniteStates, Transition};
@@ -201,7 +199,7 @@ impl Arena {
 
     /// Joins the literals among the arms of a union to one automaton, so that a step is one table walk, however many
     /// they are.
-    fn join_literals(&mut self, arms: &Arc<[Regular]>, parts: Vec<NodeId>) -> Vec<NodeId> {
+    fn join_literals(&mut self, arms: &[Regular], parts: Vec<NodeId>) -> Vec<NodeId> {
         let mut literals: Vec<&[u8]> = Vec::new();
         let mut others: Vec<NodeId> = Vec::new();
         for (arm, part) in arms.iter().zip(&parts) {
@@ -225,38 +223,21 @@ impl Arena {
 
 /// Returns the identity of a subtree that may occur elsewhere as well.
 fn shared_key(regular: &Regular) -> Option<SharedKey> {
-    let (kind, count, address, min, max) = match regular {
-        Regular::Concat(parts) => (0, Arc::strong_count(parts), parts.as_ptr().addr(), 0, None),
-        Regular::Union(parts) => (1, Arc::strong_count(parts), parts.as_ptr().addr(), 0, None),
-        Regular::Intersection(parts) => {
-            (2, Arc::strong_count(parts), parts.as_ptr().addr(), 0, None)
-        }
-        Regular::Complement(body) => (
-            3,
-            Arc::strong_count(body),
-            Arc::as_ptr(body).addr(),
-            0,
-            None,
-        ),
-        Regular::Repeat { body, min, max } => (
-            4,
-            Arc::strong_count(body),
-            Arc::as_ptr(body).addr(),
-            *min,
-            *max,
-        ),
+    let (kind, address, min, max) = match regular {
+        Regular::Concat(parts) => (0, Shared::shared_address(parts)?, 0, None),
+        Regular::Union(parts) => (1, Shared::shared_address(parts)?, 0, None),
+        Regular::Intersection(parts) => (2, Shared::shared_address(parts)?, 0, None),
+        Regular::Complement(body) => (3, Shared::shared_address(body)?, 0, None),
+        Regular::Repeat { body, min, max } => (4, Shared::shared_address(body)?, *min, *max),
         Regular::Look {
             behind,
             negated,
             body,
-        } => (
-            5 + u8::from(*behind) + 2 * u8::from(*negated),
-            Arc::strong_count(body),
-            Arc::as_ptr(body).addr(),
-            0,
-            None,
-        ),
+        } => {
+            let kind = 5 + u8::from(*behind) + 2 * u8::from(*negated);
+            (kind, Shared::shared_address(body)?, 0, None)
+        }
         _ => return None,
     };
-    (count > 1).then_some((kind, address, min, max))
+    Some((kind, address, min, max))
 }

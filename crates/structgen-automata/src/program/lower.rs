@@ -38,13 +38,14 @@ pub(crate) fn lower(
     input: Option<&Arc<Input>>,
 ) -> Result<Lowered, ProgramError> {
     let nullable = nullable(&grammar);
+    let exprs = grammar.exprs().len();
     let mut builder = Builder {
         grammar: &grammar,
         nullable: &nullable,
         limits,
         input,
         nodes: vec![Node::End],
-        node_ids: FxHashMap::default(),
+        node_ids: FxHashMap::with_capacity_and_hasher(exprs, FxBuildHasher),
         procs: Vec::new(),
         own_procs: FxHashMap::default(),
         values: FxHashMap::default(),

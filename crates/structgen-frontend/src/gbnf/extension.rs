@@ -1,7 +1,5 @@
 //! Extensions of llama.cpp's GBNF: patterns, operators on sets, texts up to a stop, schemas, and other grammars.
 
-use std::sync::Arc;
-
 use pest::iterators::Pair;
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{CharSet, Expr, ExprId, Grammar, Regular, RuleId};
@@ -86,7 +84,7 @@ pub(super) fn until(stop: &str) -> Regular {
     let found =
         |behind: Regular| Regular::concat([Regular::any_text(), Regular::literal(stop), behind]);
     let some = Regular::repeat(Regular::Chars(CharSet::all()), 1, None);
-    let early = Regular::Complement(Arc::new(found(some)));
+    let early = Regular::Complement(found(some).into());
     Regular::Intersection([found(Regular::Empty), early].into())
 }
 
@@ -231,7 +229,7 @@ impl ExtensionSets<'_> {
             }
             Expr::Rule(rule) => match self.operators.get(rule) {
                 Some(operator) => match operator.operation {
-                    Operation::Complement => Regular::Complement(Arc::new(Regular::union(sets))),
+                    Operation::Complement => Regular::Complement(Regular::union(sets).into()),
                     Operation::Intersection => Regular::Intersection(sets.collect()),
                     // A counter with any bounds.
                     Operation::Length { min, max } => {

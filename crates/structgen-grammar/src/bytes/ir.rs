@@ -1,13 +1,11 @@
 //! The encoding of the types of the IR.
 
-use std::sync::Arc;
-
 use super::BytesError;
 use super::code::{Coded, Input, coded, put_bytes, take_bytes};
 use crate::{
     Alternative, ArrayShape, CharSet, Decimal, EscapeForm, Expr, ExprId, Grammar, Guide, Indent,
     JsonForm, KeyPattern, LiteralSet, NumberBound, NumberForm, NumberSet, ObjectShape, Property,
-    Regular, Relation, Rule, RuleId, Slot, StringContent, StringShape, Tally, Temperature,
+    Regular, Relation, Rule, RuleId, Shared, Slot, StringContent, StringShape, Tally, Temperature,
     TokenTerminal, Whitespace,
 };
 
@@ -212,7 +210,7 @@ pub(super) const MAX_NESTING: u32 = 1_000;
 /// A node of a regular set, written after its parts, with their number.
 enum RegularNode {
     Leaf(Regular),
-    Many(fn(Arc<[Regular]>) -> Regular, usize),
+    Many(fn(Shared<[Regular]>) -> Regular, usize),
     Complement,
     Repeat(u32, Option<u32>),
     Look(bool, bool),
@@ -255,7 +253,7 @@ impl Coded for Regular {
             }
             let mut parts = parts.into_iter().map(|(part, _)| part);
             // There is one part for each call.
-            let mut body = || Arc::new(parts.next().unwrap_or(Self::Never));
+            let mut body = || Shared::new(parts.next().unwrap_or(Self::Never));
             let set = match node {
                 RegularNode::Leaf(set) => set,
                 RegularNode::Many(make, _) => make(parts.collect()),

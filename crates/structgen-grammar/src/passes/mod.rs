@@ -11,6 +11,7 @@
 //! No pass recurses on the call stack, and each takes time roughly linear in the size of the grammar.
 
 pub mod captures;
+mod lists;
 pub mod literals;
 pub mod productive;
 pub mod reachable;

@@ -8,6 +8,7 @@
 //! Only the structure is examined. Whether a regular set or a set of numbers is empty, and whether counts of members
 //! and items can be met, is decided when automata are built.
 
+use super::lists::Lists;
 use super::rebuild;
 use crate::{
     Expr, ExprId, Grammar, GrammarBuilder, NumberSet, Regular, Slot, StringContent, StringShape,
@@ -75,13 +76,13 @@ pub fn productive(grammar: &Grammar) -> Vec<bool> {
     // An expression waits for groups of children: for one productive child of each.
     let mut waiting: Vec<usize> = vec![0; exprs.len()];
     let mut groups: Vec<Option<u32>> = Vec::new();
-    let mut groups_of_child: Vec<Vec<u32>> = vec![Vec::new(); exprs.len()];
+    let mut members = Vec::with_capacity(exprs.len());
     let mut productive = vec![false; exprs.len()];
     let mut found: Vec<usize> = Vec::new();
     for (index, expr) in exprs.iter().enumerate() {
         let mut needs = |children: &mut dyn Iterator<Item = ExprId>| {
             for child in children {
-                groups_of_child[child.index()].push(groups.len() as u32);
+                members.push((child.0, groups.len() as u32));
             }
             groups.push(Some(index as u32));
             waiting[index] += 1;
@@ -94,8 +95,9 @@ pub fn productive(grammar: &Grammar) -> Vec<bool> {
             found.push(index);
         }
     }
+    let groups_of_child = Lists::new(exprs.len(), &members);
     while let Some(child) = found.pop() {
-        for group in std::mem::take(&mut groups_of_child[child]) {
+        for &group in groups_of_child.of(child) {
             let Some(parent) = groups[group as usize].take() else {
                 continue;
             };

@@ -17,7 +17,7 @@ pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
     if rules.iter().all(|&reached| reached) {
         return (grammar, ReachableReport::default());
     }
-    let mut builder = GrammarBuilder::new();
+    let mut builder = GrammarBuilder::with_capacity(exprs.len());
     let mut report = ReachableReport::default();
     // The new ids of the remaining rules.
     let mut renamed: Vec<Option<RuleId>> = Vec::with_capacity(rules.len());

@@ -6,7 +6,9 @@
 //! regular as a whole, adjacent regular parts or regular arms are joined. JSON shapes, long lists of literals and token
 //! terminals are boundaries: nothing is joined across them.
 
-use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId, passes::rebuild};
+use super::lists::Lists;
+use super::rebuild;
+use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId};
 
 /// The maximum number of nodes of one regular terminal, counting shared ones every time they occur.
 const MAX_SIZE: usize = 100_000;
@@ -28,7 +30,7 @@ pub struct RegulariseReport {
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
     let forms = forms(&grammar);
-    let mut builder = GrammarBuilder::new();
+    let mut builder = GrammarBuilder::with_capacity(forms.len());
     for rule in grammar.rules() {
         builder.declare(rule.name.clone());
     }
@@ -213,23 +215,24 @@ fn forms(grammar: &Grammar) -> Vec<Option<Form>> {
     let exprs = grammar.exprs();
     let mut references = vec![0_usize; grammar.rules().len()];
     let mut waiting: Vec<usize> = Vec::with_capacity(exprs.len());
-    let mut parents: Vec<Vec<u32>> = vec![Vec::new(); exprs.len()];
+    let mut edges = Vec::with_capacity(exprs.len());
     for (index, expr) in exprs.iter().enumerate() {
         let mut count = 0;
         for child in expr.children().chain(body_of(grammar, expr)) {
             count += 1;
-            parents[child.index()].push(index as u32);
+            edges.push((child.0, index as u32));
             if let Expr::Rule(rule) = grammar.expr(child) {
                 references[rule.index()] += 1;
             }
         }
         waiting.push(count);
     }
+    let parents = Lists::new(exprs.len(), &edges);
     let mut forms: Vec<Option<Form>> = vec![None; exprs.len()];
     let mut ready: Vec<usize> = (0..exprs.len()).filter(|&id| waiting[id] == 0).collect();
     while let Some(index) = ready.pop() {
         forms[index] = form(grammar, &exprs[index], &forms, &references);
-        for parent in std::mem::take(&mut parents[index]) {
+        for &parent in parents.of(index) {
             let parent = parent as usize;
             waiting[parent] -= 1;
             if waiting[parent] == 0 {

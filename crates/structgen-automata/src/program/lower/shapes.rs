@@ -1,8 +1,6 @@
 //! Lowers objects and arrays.
 
-use std::sync::Arc;
-
-use structgen_grammar::{Expr, ExprId, ObjectShape, Regular};
+use structgen_grammar::{Expr, ExprId, ObjectShape, Regular, Shared};
 use structgen_regular::RegularMachine;
 
 use super::{Builder, Pending};
@@ -88,7 +86,7 @@ impl Builder<'_> {
             ));
         }
         if let Some(additional) = &shape.additional {
-            let patterns: Arc<[Regular]> = shape
+            let patterns: Shared<[Regular]> = shape
                 .patterns
                 .iter()
                 .map(|pattern| pattern.keys.clone())

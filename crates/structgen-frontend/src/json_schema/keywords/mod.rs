@@ -30,6 +30,10 @@ mod unevaluated;
 mod unique_items;
 mod values;
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 use super::s1_json::Json;
 use super::s2_parse::SchemaParser;
 use crate::json_schema::Draft;
@@ -115,8 +119,9 @@ const fn since_2020(role: Role) -> [Role; 5] {
 
 /// The keyword's row.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
-    let index = KEYWORDS.binary_search_by(|row| row.name.cmp(name)).ok()?;
-    Some(&KEYWORDS[index])
+    static BY_NAME: LazyLock<FxHashMap<&str, &Row>> =
+        LazyLock::new(|| KEYWORDS.iter().map(|row| (row.name, row)).collect());
+    BY_NAME.get(name).copied()
 }
 
 /// Whether the keyword constrains values in some draft.

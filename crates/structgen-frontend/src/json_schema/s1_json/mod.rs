@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
+use memchr::memchr2;
 use rustc_hash::FxHashSet;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -197,10 +198,16 @@ impl<'t> Iterator for NumberLiterals<'t> {
             match byte {
                 b'"' => {
                     at += 1;
-                    while bytes.get(at).is_some_and(|&byte| byte != b'"') {
-                        at += if bytes[at] == b'\\' { 2 } else { 1 };
+                    while let Some(rest) = bytes.get(at..)
+                        && let Some(found) = memchr2(b'"', b'\\', rest)
+                    {
+                        at += found + 1;
+                        if rest[found] == b'"' {
+                            break;
+                        }
+                        // What is escaped.
+                        at += 1;
                     }
-                    at += 1;
                 }
                 b'-' | b'0'..=b'9' => {
                     let is_part =

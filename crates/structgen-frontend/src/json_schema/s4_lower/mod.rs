@@ -304,7 +304,8 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             related,
         } in strings
         {
-            if let StringContent::Regular(regular) = &shape.content
+            if strings.len() > 1
+                && let StringContent::Regular(regular) = &shape.content
                 && related.is_none()
                 && source.unwrap_or(self.source) == Source::Model
                 && is_small_without_looks(regular)

@@ -175,7 +175,9 @@ fn fold(name: &str) -> String {
 /// or replaces a letter, or swaps two neighbours. `shortest` is the length from which one edit counts as small.
 fn distance(one: &str, other: &str, shortest: usize) -> Option<usize> {
     let length = one.len().max(other.len());
-    if length - one.len().min(other.len()) > 2 {
+    // An edit adds or removes at most two letters.
+    let different = (letters(one) ^ letters(other)).count_ones();
+    if length - one.len().min(other.len()) > 2 || different > 2 * 2 {
         return None;
     }
     let edits = osa_distance(one, other);
@@ -186,6 +188,12 @@ fn distance(one: &str, other: &str, shortest: usize) -> Option<usize> {
         _ => false,
     };
     is_small.then_some(edits)
+}
+
+/// The set of the letters of a folded name, as bits.
+fn letters(name: &str) -> u32 {
+    let letters = name.bytes().filter(u8::is_ascii_lowercase);
+    letters.fold(0, |set, letter| set | 1 << (letter - b'a'))
 }
 
 /// Whether two words have the same letters, in any order.

@@ -1,0 +1,48 @@
+//! Lists of numbers, one for each key, side by side.
+
+/// A list of numbers for each key from zero, in the order of the pairs they came from.
+pub(super) struct Lists {
+    /// Where the list of each key begins; one more for the end of the last one.
+    starts: Vec<u32>,
+    numbers: Vec<u32>,
+}
+
+impl Lists {
+    /// Collects pairs of a key below `keys` and a number.
+    pub(super) fn new(keys: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0; keys + 1];
+        for &(key, _) in pairs {
+            starts[key as usize] += 1;
+        }
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        // Each list is filled from its end, so its start moves to where it belongs.
+        let mut numbers = vec![0; pairs.len()];
+        for &(key, number) in pairs.iter().rev() {
+            let start = &mut starts[key as usize];
+            *start -= 1;
+            numbers[*start as usize] = number;
+        }
+        Self { starts, numbers }
+    }
+
+    /// Returns the numbers of a key.
+    pub(super) fn of(&self, key: usize) -> &[u32] {
+        &self.numbers[self.starts[key] as usize..self.starts[key + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lists;
+
+    #[test]
+    fn every_key_has_its_numbers_in_order() {
+        let lists = Lists::new(4, &[(2, 7), (0, 1), (2, 5), (3, 9), (2, 7)]);
+        let all: Vec<&[u32]> = (0..4).map(|key| lists.of(key)).collect();
+        assert_eq!(all, [&[1][..], &[], &[7, 5, 7], &[9]]);
+    }
+}
