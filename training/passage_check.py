@@ -1,6 +1,7 @@
 """Checks passages by writing each of them many times."""
 
 import collections
+import multiprocessing
 import re
 
 import noise
@@ -19,6 +20,9 @@ FAMILIES = {"int": "number", "count": "number", "num": "number", "money": "numbe
             "date": "date", "day": "date", "weekday": "date", "month": "date", "stamp": "date", "time": "time",
             "person": "name", "first": "name", "last": "name", "formal": "name", "org": "name", "city": "name", "place": "name", "address": "name", "street": "name", "country": "name", "brand": "name", "name": "name", "title": "name", "event": "name", "airline": "name",
             "email": "contact", "url": "contact", "phone": "contact", "code": "code", "user": "code", "plate": "code", "ip": "code", "host": "code", "version": "code", "zip": "code"}
+
+
+PROSE = {"mail", "chat", "letter", "review", "minutes"}
 
 
 def candidates(passage):
@@ -99,9 +103,9 @@ def problems(passage, tries=24):
         found = []
         if not valid(schema, answer):
             found.append(f"the answer is not valid: {answer} for {schema}")
-        gap = re.search(r".{0,20}(?:[^\S\n]{2,}(?=[a-z])|[^\S\n][,](?=\s|$)).{0,20}", plain)
-        if gap and passage.kind in ("mail", "chat", "letter", "review", "minutes"):
-            found.append(f"spaces beside an alternative do not fit: {gap[0]!r}")
+        gap = re.search(r"[^\S\n]{2,}(?=[a-z])|[^\S\n][,](?=\s|$)", plain) if passage.kind in PROSE else None
+        if gap:
+            found.append(f"spaces beside an alternative do not fit: {plain[max(gap.start() - 20, 0):gap.end() + 20]!r}")
         words = " ".join(text.split())
         for s in strings(answer):
             if " ".join(s.split()) not in words and text.count("\n> ") == 0:
@@ -116,17 +120,22 @@ def problems(passage, tries=24):
         yield f"the text is long: up to {max(lengths)} tokens"
 
 
+def check_file(path):
+    """The number of a file's passages, and what is wrong with them."""
+    found, bad = read(path)
+    errors = [str(e) for e in bad]
+    for p in found:
+        errors += [str(FormatError(p.path, p.line, f"[{p.name}] {what}")) for what in problems(p)]
+    return len(found), errors
+
+
 def check(paths):
     total = errors = 0
-    for path in paths:
-        found, bad = read(path)
-        total += len(found)
-        for e in bad:
-            errors += 1
-            print(e)
-        for p in found:
-            for what in problems(p):
-                errors += 1
-                print(FormatError(p.path, p.line, f"[{p.name}] {what}"))
+    with multiprocessing.Pool() as pool:
+        for found, bad in pool.imap(check_file, paths, chunksize=8):
+            total += found
+            errors += len(bad)
+            for e in bad:
+                print(e)
     print(f"{total} passages in {len(paths)} files, {errors} errors")
     return errors

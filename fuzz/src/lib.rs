@@ -21,6 +21,7 @@ mod random;
 mod regex;
 mod saved_constraint;
 mod saved_tables;
+pub mod smoke;
 mod structural_tag;
 mod target;
 mod tokenizer_json;
