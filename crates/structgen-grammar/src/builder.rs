@@ -62,7 +62,8 @@ impl GrammarBuilder {
     }
 
     /// An empty grammar with room for this many expressions.
-    pub(crate) fn with_capacity(exprs: usize) -> Self {
+    #[must_use]
+    pub fn with_capacity(exprs: usize) -> Self {
         Self {
             exprs: Vec::with_capacity(exprs),
             ids: HashTable::with_capacity(exprs),

@@ -31,56 +31,29 @@ pub(crate) enum Step<'j> {
     Key(&'j str),
 }
 
-/// The pointer of a schema, or of a keyword in it.
-pub(super) fn pointer(program: &Program<'_>, id: SchemaId, keyword: Option<&str>) -> String {
-    let mut chain = Vec::new();
-    let mut at = id;
-    let root = loop {
-        match &program.schema_ref(at).location {
-            Location::Below {
-                parent,
-                keyword,
-                step,
-            } => {
-                chain.push((*keyword, *step));
-                at = *parent;
+/// The pointer of a schema. Recursive: schemas nest no deeper than the text they are in.
+pub(super) fn pointer<'p>(program: &'p Program<'_>, id: SchemaId) -> &'p str {
+    let schema = program.schema_ref(id);
+    schema.pointer.get_or_init(|| match &schema.location {
+        Location::Root(None) => "#".into(),
+        Location::Root(Some(uri)) => format!("{uri}#").into(),
+        Location::At(pointer) => (&**pointer).into(),
+        Location::Below {
+            parent,
+            keyword,
+            step,
+        } => {
+            let mut pointer = pointer_below(self::pointer(program, *parent), keyword);
+            match step {
+                Step::None => {}
+                Step::Index(index) => {
+                    let _ = write!(pointer, "/{index}");
+                }
+                Step::Key(key) => push_token(&mut pointer, key),
             }
-            root => break root,
+            pointer.into()
         }
-    };
-    let (root, hash): (&str, _) = match root {
-        Location::Root(Some(uri)) => (uri, "#"),
-        Location::At(pointer) => (pointer, ""),
-        _ => ("", "#"),
-    };
-    let last = keyword.filter(|keyword| !keyword.is_empty());
-    let steps = chain.iter().map(|(keyword, step)| {
-        let step = match step {
-            Step::None => 0,
-            Step::Index(_) => INDEX_LENGTH,
-            Step::Key(key) => key.len() + 1,
-        };
-        keyword.len() + 1 + step
-    });
-    let last_length = last.map_or(0, |last| last.len() + 1);
-    let length = root.len() + hash.len() + steps.sum::<usize>() + last_length;
-    let mut pointer = String::with_capacity(length);
-    pointer.push_str(root);
-    pointer.push_str(hash);
-    for (keyword, step) in chain.into_iter().rev() {
-        push_token(&mut pointer, keyword);
-        match step {
-            Step::None => {}
-            Step::Index(index) => {
-                let _ = write!(pointer, "/{index}");
-            }
-            Step::Key(key) => push_token(&mut pointer, key),
-        }
-    }
-    if let Some(last) = last {
-        push_token(&mut pointer, last);
-    }
-    pointer
+    })
 }
 
 /// The pointer of a keyword in the schema of this pointer.
@@ -92,9 +65,6 @@ pub(crate) fn pointer_below(schema: &str, keyword: &str) -> String {
     }
     pointer
 }
-
-/// The length of most steps to an item of a list.
-const INDEX_LENGTH: usize = 4;
 
 fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');

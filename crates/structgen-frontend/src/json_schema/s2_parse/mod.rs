@@ -12,6 +12,7 @@ mod parser;
 pub(crate) mod resolve;
 pub(crate) mod scope;
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -49,6 +50,8 @@ pub(crate) struct Schema<'j> {
     pub(crate) keywords: Vec<Keyword<'j>>,
     /// The keywords that assert nothing, each with a note on why.
     pub(crate) annotations: Vec<(&'j str, &'static str)>,
+    /// Its JSON Pointer, once it was asked for.
+    pointer: OnceCell<Box<str>>,
 }
 
 /// A keyword that asserts something.
@@ -141,13 +144,13 @@ impl<'j> Program<'j> {
     }
 
     /// The JSON Pointer of a schema.
-    pub(crate) fn pointer(&self, id: SchemaId) -> String {
-        location::pointer(self, id, None)
+    pub(crate) fn pointer(&self, id: SchemaId) -> &str {
+        location::pointer(self, id)
     }
 
     /// The JSON Pointer of a keyword in a schema.
     pub(crate) fn keyword_pointer(&self, id: SchemaId, keyword: &str) -> String {
-        location::pointer(self, id, Some(keyword))
+        pointer_below(self.pointer(id), keyword)
     }
 
     /// The schema under which every value is valid, as if it were part of `within`.
@@ -177,6 +180,7 @@ impl<'j> Program<'j> {
             json: schema.json,
             keywords,
             annotations: Vec::new(),
+            pointer: OnceCell::new(),
         }));
         self.unions.insert(arms, id);
         id
@@ -210,6 +214,7 @@ impl<'j> Program<'j> {
             json,
             keywords: Vec::new(),
             annotations: Vec::new(),
+            pointer: OnceCell::new(),
         };
         self.schemas.push(Rc::new(schema.clone_empty()));
         if unscoped.is_some() {
@@ -238,7 +243,7 @@ impl<'j> Program<'j> {
                 schema.keywords.sort_by_key(rank);
             }
             _ => {
-                let pointer = self.pointer(id);
+                let pointer = self.pointer(id).to_owned();
                 let error = SchemaError::NotASchema { pointer };
                 let invalid = Invalid(Box::new(error));
                 schema.keywords.push(Keyword::new("", invalid));
@@ -256,6 +261,7 @@ impl<'j> Schema<'j> {
             location: self.location.clone(),
             keywords: Vec::new(),
             annotations: Vec::new(),
+            pointer: OnceCell::new(),
             ..*self
         }
     }

@@ -124,7 +124,7 @@ impl<'j> Program<'j> {
         (self.read_again > self.most_read_again).then(|| SchemaError::Limit {
             what: "values of schemas reached in different dynamic scopes",
             limit: self.most_read_again,
-            pointer: self.pointer(id),
+            pointer: self.pointer(id).to_owned(),
         })
     }
 }

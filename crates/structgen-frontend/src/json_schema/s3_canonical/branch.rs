@@ -277,13 +277,13 @@ impl<'j> Canonicalizer<'_, 'j> {
             return Err(SchemaError::Limit {
                 what: "schemas applied to one value inside one another",
                 limit: u64::from(MAX_NESTING),
-                pointer: self.program.pointer(id),
+                pointer: self.program.pointer(id).to_owned(),
             });
         }
         let mut at = path;
         while let Some(link) = at {
             if link.literal.source == literal.source {
-                let pointer = self.program.pointer(id);
+                let pointer = self.program.pointer(id).to_owned();
                 return Err(SchemaError::CircularReference { pointer });
             }
             at = &link.outer;

@@ -165,14 +165,14 @@ impl<'j> Canonicalizer<'_, 'j> {
         path: &mut Vec<SchemaId>,
     ) -> Result<Vec<Case<'j>>, SchemaError> {
         if path.contains(&id) {
-            let pointer = self.program.pointer(id);
+            let pointer = self.program.pointer(id).to_owned();
             return Err(SchemaError::CircularReference { pointer });
         }
         if path.len() >= MAX_NESTING {
             return Err(SchemaError::Limit {
                 what: "schemas applied to one value inside one another",
                 limit: MAX_NESTING as u64,
-                pointer: self.program.pointer(id),
+                pointer: self.program.pointer(id).to_owned(),
             });
         }
         path.push(id);

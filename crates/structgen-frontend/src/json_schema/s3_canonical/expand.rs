@@ -1,11 +1,12 @@
 //! Expands a node: multiplies out its disjunctions and turns each branch into sets of values.
 
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use structgen_grammar::NumberSet;
 
 use super::branch::Branch;
-use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Values};
+use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Subject, Values};
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TracedAtom, TypeSet};
 use crate::json_schema::{SchemaError, Source};
@@ -268,7 +269,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Err(SchemaError::Limit {
             what: "arrays and objects that are listed",
             limit: MAX_LISTED as u64,
-            pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id)),
+            pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id).to_owned()),
         })
     }
 
@@ -295,18 +296,16 @@ impl<'j> Canonicalizer<'_, 'j> {
             if literal.negated {
                 name.push('!');
             }
-            name.push_str(&self.literal_name(*literal));
+            match literal.source {
+                Subject::Schema(id) => name.push_str(self.program.pointer(id)),
+                Subject::Value(id) => {
+                    let _ = write!(name, "value-{}", id.0);
+                }
+            }
         }
         if name.is_empty() {
             name.push_str("true");
         }
         name
-    }
-
-    fn literal_name(&self, literal: Literal) -> String {
-        match literal.source {
-            super::Subject::Schema(id) => self.program.pointer(id),
-            super::Subject::Value(id) => format!("value-{}", id.0),
-        }
     }
 }

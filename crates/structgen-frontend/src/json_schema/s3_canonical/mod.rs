@@ -174,7 +174,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         while let Subject::Schema(id) = literal.source {
             if seen.contains(&id) {
                 // A schema that only refers to itself or to its negation has no meaning.
-                let pointer = self.program.pointer(id);
+                let pointer = self.program.pointer(id).to_owned();
                 return Err(SchemaError::CircularReference { pointer });
             }
             seen.push(id);
@@ -259,7 +259,8 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             SchemaError::Limit {
                 what,
                 limit,
-                pointer: last.map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id)),
+                pointer: last
+                    .map_or_else(|| "#".to_owned(), |&id| self.program.pointer(id).to_owned()),
             }
         })
     }

@@ -26,7 +26,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             return Err(SchemaError::Limit {
                 what: "schemas inside one another around one value",
                 limit: u64::from(MAX_NESTING),
-                pointer: self.program.pointer(id),
+                pointer: self.program.pointer(id).to_owned(),
             });
         }
         self.reach(id);

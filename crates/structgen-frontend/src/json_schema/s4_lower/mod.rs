@@ -44,7 +44,8 @@ pub(crate) fn lower(
     canonical: &mut Canonicalizer<'_, '_>,
     root: NodeId,
 ) -> Result<Grammar, SchemaError> {
-    let mut builder = GrammarBuilder::new();
+    // A value and its rule for most schemas.
+    let mut builder = GrammarBuilder::with_capacity(2 * canonical.reached().len());
     let mut lowering = Lowering::new(canonical, &mut builder, PartOptions::default());
     let root = lowering.document(root)?;
     let root = lowering.rule_of(root);

@@ -46,10 +46,10 @@ pub(crate) fn report(
             if effect == Effect::Enforced && dropped.contains(&origin) {
                 continue;
             }
-            report.add(pointer_below(&place, keyword.name), effect);
+            report.add(pointer_below(place, keyword.name), effect);
         }
         for (name, note) in &schema.annotations {
-            report.add(pointer_below(&place, name), Effect::Annotation { note });
+            report.add(pointer_below(place, name), Effect::Annotation { note });
         }
     }
     for (origin, effect) in &canonical.notes {

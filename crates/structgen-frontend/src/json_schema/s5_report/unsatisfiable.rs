@@ -42,7 +42,7 @@ pub(crate) fn explain(
         }
     }
     SchemaError::Unsatisfiable {
-        pointer: program.pointer(root),
+        pointer: program.pointer(root).to_owned(),
         conflicts: pointers,
         warnings,
     }
