@@ -61,6 +61,10 @@ impl Terminal {
         if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
             return Ok(None);
         }
+        // Each target's link takes a step by every byte, and no span is followed over that many.
+        if link.targets.len() > MOST_STATES {
+            return Ok(Some((self.find_chain(state, &link)?, None)));
+        }
         // The characters after which those that lead to one state continue.
         let mut wide = link.complete;
         for &(classes, target) in &link.targets {

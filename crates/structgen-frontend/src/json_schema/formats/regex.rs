@@ -1,6 +1,6 @@
 //! `regex`: patterns of ECMA-262 (2024, section 22.2.1, with the flag `u`), up to a nesting depth.
 
-use structgen_grammar::{CharSet, Regular};
+use structgen_grammar::Regular;
 
 use super::syntax::{any, between, char_set, class, digit, hex, many, optional, seq, text, texts};
 
@@ -281,13 +281,8 @@ fn properties() -> Regular {
 fn bracketed(without: &str) -> Regular {
     let plain = char_set(&format!("]\\^{without}-")).complement();
     let plain = Regular::Chars(plain);
-    let mut items = vec![plain, text("^"), seq([text("\\"), escape("b")])];
-    for (first, last) in [('0', '9'), ('A', 'Z'), ('a', 'z')] {
-        for low in first..=last {
-            let range = Regular::Chars(CharSet::new([(low, last)]));
-            items.push(seq([text(&format!("{low}-")), range]));
-        }
-    }
+    let escaped = seq([text("\\"), escape("b")]);
+    let items = vec![plain, text("^"), escaped, ranges()];
     let mut first = items.clone();
     first.remove(1);
     let hyphen = || optional(text("-"));
@@ -298,6 +293,16 @@ fn bracketed(without: &str) -> Regular {
         hyphen(),
     ]));
     seq([text("["), optional(text("^")), behind, text("]")])
+}
+
+/// Ranges of digits and of letters, in order. They are literals, all of which become one automaton: a class would
+/// otherwise have an alternative for each start of a range.
+fn ranges() -> Regular {
+    let groups = ['0'..='9', 'A'..='Z', 'a'..='z'];
+    any(groups.into_iter().flat_map(|group| {
+        let last = *group.end();
+        group.flat_map(move |low| (low..=last).map(move |high| text(&format!("{low}-{high}"))))
+    }))
 }
 
 /// A superset of all patterns: any string.
