@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
-use crate::protobuf::Fields;
+use crate::protobuf::{self, Fields, Visitor};
 
 /// What the operators of a graph, those of its branches and loops included, tell of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,12 +31,8 @@ impl Operators {
     }
 
     fn read(source: impl Read + Seek, len: u64) -> io::Result<Self> {
-        let mut reader = Reader {
-            fields: Fields::new(source),
-            is_window: false,
-            found: Self::default(),
-        };
-        reader.model(len)?;
+        let mut reader = Reader::default();
+        protobuf::walk(source, len, Message::Model, &mut reader)?;
         Ok(reader.found)
     }
 
@@ -60,75 +56,54 @@ enum Message {
     Attribute,
 }
 
-impl Message {
-    /// The message in a field, where it leads to operators.
-    fn within(self, field: u64) -> Option<Self> {
-        match (self, field) {
-            (Self::Model, 7) | (Self::Attribute, 6) => Some(Self::Graph),
-            (Self::Graph, 1) => Some(Self::Node),
-            (Self::Node, 5) => Some(Self::Attribute),
-            _ => None,
-        }
-    }
-}
-
-/// Graphs within graphs that are followed; what is deeper is passed over.
-const DEEPEST: usize = 32;
 /// The longest name that is read.
 const LONGEST_NAME: u64 = 256;
 
 /// The attribute of `GroupQueryAttention` that limits it to the last positions; -1 where it does not.
 const WINDOW: &str = "local_window_size";
 
-struct Reader<R> {
-    fields: Fields<R>,
+#[derive(Default)]
+struct Reader {
     /// Whether the attribute that is read is a window.
     is_window: bool,
     found: Operators,
 }
 
-impl<R: Read + Seek> Reader<R> {
-    /// Reads the model that ends at `end`, and the messages within it.
-    fn model(&mut self, end: u64) -> io::Result<()> {
-        let mut open = vec![(Message::Model, end)];
-        while let Some(&(message, end)) = open.last() {
-            if self.fields.at() >= end {
-                open.pop();
-                continue;
-            }
-            let (field, wire_type) = self.fields.key()?;
-            let len = match wire_type {
-                0 => {
-                    let number = self.fields.varint()?;
-                    let is_window =
-                        matches!((message, field), (Message::Attribute, 3)) && self.is_window;
-                    if is_window && number <= i64::MAX as u64 {
-                        self.found.windows.insert(number);
-                    }
-                    continue;
-                }
-                1 => 8,
-                5 => 4,
-                2 => self.fields.varint()?,
-                _ => return Err(io::ErrorKind::InvalidData.into()),
-            };
-            let field_end = self.fields.at().checked_add(len).filter(|&at| at <= end);
-            let field_end = field_end.ok_or(io::ErrorKind::InvalidData)?;
-            match (message, field) {
-                (Message::Node, 4) if wire_type == 2 && len <= LONGEST_NAME => {
-                    let name = self.fields.text(len)?;
-                    self.found.names.insert(name);
-                }
-                (Message::Attribute, 1) if wire_type == 2 && len <= LONGEST_NAME => {
-                    self.is_window = self.fields.text(len)? == WINDOW;
-                }
-                _ => match message.within(field).filter(|_| wire_type == 2) {
-                    Some(inner) if open.len() < DEEPEST * 3 => open.push((inner, field_end)),
-                    _ => self.fields.skip_to(field_end)?,
-                },
-            }
+impl Visitor for Reader {
+    type Message = Message;
+
+    fn within(message: Message, field: u64) -> Option<Message> {
+        match (message, field) {
+            (Message::Model, 7) | (Message::Attribute, 6) => Some(Message::Graph),
+            (Message::Graph, 1) => Some(Message::Node),
+            (Message::Node, 5) => Some(Message::Attribute),
+            _ => None,
         }
-        Ok(())
+    }
+
+    fn number(&mut self, message: Message, field: u64, number: u64) {
+        let is_number = matches!((message, field), (Message::Attribute, 3));
+        if is_number && self.is_window && number <= i64::MAX as u64 {
+            self.found.windows.insert(number);
+        }
+    }
+
+    fn value<R: Read + Seek>(
+        &mut self,
+        message: Message,
+        field: u64,
+        len: u64,
+        fields: &mut Fields<R>,
+    ) -> io::Result<bool> {
+        match (message, field) {
+            _ if len > LONGEST_NAME => return Ok(false),
+            (Message::Node, 4) => {
+                self.found.names.insert(fields.text(len)?);
+            }
+            (Message::Attribute, 1) => self.is_window = fields.text(len)? == WINDOW,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 

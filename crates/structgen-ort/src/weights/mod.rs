@@ -91,8 +91,7 @@ impl Weights {
         for path in paths {
             let file = File::open(path)?;
             let len = file.metadata()?.len();
-            let mut reader = Reader::new(BufReader::new(file));
-            reader.model(len)?;
+            let reader = Reader::read(BufReader::new(file), len)?;
             let at = weights.files.len();
             weights.files.push(path.to_owned());
             weights.block_bits = weights.block_bits.or(reader.block_bits);

@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 
 use super::{Place, Tensor, TensorType, Uses};
-use crate::protobuf::Fields;
+use crate::protobuf::{self, Fields, Visitor};
 
-/// Graphs within graphs that are followed; what is deeper is passed over.
-const DEEPEST: usize = 96;
 /// The longest name or path that is read.
 const LONGEST_NAME: u64 = 4_096;
 /// The most dimensions of a tensor.
@@ -24,7 +22,7 @@ const ACCURACY: (&str, u64) = ("accuracy_level", 4);
 
 /// The messages on the way to a tensor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Message {
+pub(super) enum Message {
     Model,
     Graph,
     Node,
@@ -33,27 +31,16 @@ enum Message {
     Entry,
 }
 
-impl Message {
-    fn within(self, field: u64) -> Option<Self> {
-        match (self, field) {
-            (Self::Model, 7) | (Self::Attribute, 6) => Some(Self::Graph),
-            (Self::Graph, 1) => Some(Self::Node),
-            (Self::Graph, 5) | (Self::Attribute, 5) => Some(Self::Tensor),
-            (Self::Node, 5) => Some(Self::Attribute),
-            (Self::Tensor, 13) => Some(Self::Entry),
-            _ => None,
-        }
-    }
-}
-
-pub(super) struct Reader<R> {
-    fields: Fields<R>,
+#[derive(Default)]
+pub(super) struct Reader {
     pub(super) tensors: Vec<Tensor>,
     /// The name of the attribute that is read, where its number matters.
     attribute: String,
     /// The node that is read. Of one with graphs within it, what stands before them is lost: no tensor's form depends
     /// on it.
     node: Node,
+    /// The key of the place in another file that is read.
+    key: String,
     pub(super) block_bits: Option<u64>,
     pub(super) uses: HashMap<String, Uses>,
 }
@@ -66,112 +53,103 @@ struct Node {
     accuracy: Option<u64>,
 }
 
-impl<R: Read + Seek> Reader<R> {
-    pub(super) fn new(source: R) -> Self {
-        Self {
-            fields: Fields::new(source),
-            tensors: Vec::new(),
-            attribute: String::new(),
-            node: Node::default(),
-            block_bits: None,
-            uses: HashMap::new(),
+impl Visitor for Reader {
+    type Message = Message;
+
+    fn within(message: Message, field: u64) -> Option<Message> {
+        match (message, field) {
+            (Message::Model, 7) | (Message::Attribute, 6) => Some(Message::Graph),
+            (Message::Graph, 1) => Some(Message::Node),
+            (Message::Graph, 5) | (Message::Attribute, 5) => Some(Message::Tensor),
+            (Message::Node, 5) => Some(Message::Attribute),
+            (Message::Tensor, 13) => Some(Message::Entry),
+            _ => None,
         }
     }
 
-    /// Reads a model that ends at `end`.
-    pub(super) fn model(&mut self, end: u64) -> io::Result<()> {
-        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-        let mut open = vec![(Message::Model, end)];
-        // The key of the place in another file that is read.
-        let mut key = String::new();
-        while let Some(&(message, end)) = open.last() {
-            if self.fields.at() >= end {
-                if message == Message::Node {
-                    self.note_uses();
-                }
-                open.pop();
-                continue;
+    fn begin(&mut self, message: Message) -> io::Result<()> {
+        match message {
+            Message::Tensor if self.tensors.len() >= MOST_TENSORS => {
+                return Err(io::ErrorKind::InvalidData.into());
             }
-            let (field, wire_type) = self.fields.key()?;
-            let len = match wire_type {
-                0 => {
-                    let number = self.fields.varint()?;
-                    match (message, field) {
-                        (Message::Tensor, 1) => self.dim(number),
-                        (Message::Tensor, 2) => self.tensor(|tensor| tensor.dtype.0 = number),
-                        (Message::Attribute, 3) if self.attribute == BITS => {
-                            self.block_bits = Some(number);
-                        }
-                        (Message::Attribute, 3) if self.attribute == ACCURACY.0 => {
-                            self.node.accuracy = Some(number);
-                        }
-                        _ => {}
-                    }
-                    continue;
-                }
-                1 => 8,
-                5 => 4,
-                2 => self.fields.varint()?,
-                _ => return Err(invalid()),
-            };
-            let at = self.fields.at();
-            let field_end = at
-                .checked_add(len)
-                .filter(|&at| at <= end)
-                .ok_or_else(invalid)?;
-            match (message, field) {
-                (Message::Attribute, 1) if wire_type == 2 && len <= LONGEST_NAME => {
-                    self.attribute = self.fields.text(len)?;
-                }
-                (Message::Node, 1) if wire_type == 2 && len <= LONGEST_NAME => {
-                    let name = self.fields.text(len)?;
-                    if self.node.inputs.len() < MOST_INPUTS {
-                        self.node.inputs.push(name);
-                    }
-                }
-                (Message::Node, 4) if wire_type == 2 && len <= LONGEST_NAME => {
-                    self.node.operator = self.fields.text(len)?;
-                }
-                (Message::Tensor, 1) if wire_type == 2 => {
-                    while self.fields.at() < field_end {
-                        let dim = self.fields.varint()?;
-                        self.dim(dim);
-                    }
-                }
-                (Message::Tensor, 8) if wire_type == 2 && len <= LONGEST_NAME => {
-                    let name = self.fields.text(len)?;
-                    self.tensor(|tensor| tensor.name = name);
-                }
-                // Floats are either packed or raw; both are little-endian in their order.
-                (Message::Tensor, 4 | 9) if wire_type == 2 => {
-                    self.tensor(|tensor| tensor.place = Place::Here { at, len });
-                    self.fields.skip_to(field_end)?;
-                }
-                (Message::Entry, 1) if wire_type == 2 && len <= LONGEST_NAME => {
-                    key = self.fields.text(len)?;
-                }
-                (Message::Entry, 2) if wire_type == 2 && len <= LONGEST_NAME => {
-                    let value = self.fields.text(len)?;
-                    self.tensor(|tensor| tensor.place.note(&key, &value));
-                }
-                _ => match message.within(field).filter(|_| wire_type == 2) {
-                    Some(Message::Tensor) if self.tensors.len() >= MOST_TENSORS => {
-                        return Err(invalid());
-                    }
-                    Some(inner) if open.len() < DEEPEST => {
-                        match inner {
-                            Message::Tensor => self.tensors.push(Tensor::nameless()),
-                            Message::Node => self.node = Node::default(),
-                            Message::Attribute => self.attribute.clear(),
-                            _ => {}
-                        }
-                        open.push((inner, field_end));
-                    }
-                    _ => self.fields.skip_to(field_end)?,
-                },
-            }
+            Message::Tensor => self.tensors.push(Tensor::nameless()),
+            Message::Node => self.node = Node::default(),
+            Message::Attribute => self.attribute.clear(),
+            _ => {}
         }
         Ok(())
+    }
+
+    fn end(&mut self, message: Message) {
+        if message == Message::Node {
+            self.note_uses();
+        }
+    }
+
+    fn number(&mut self, message: Message, field: u64, number: u64) {
+        match (message, field) {
+            (Message::Tensor, 1) => self.dim(number),
+            (Message::Tensor, 2) => self.tensor(|tensor| tensor.dtype.0 = number),
+            (Message::Attribute, 3) if self.attribute == BITS => self.block_bits = Some(number),
+            (Message::Attribute, 3) if self.attribute == ACCURACY.0 => {
+                self.node.accuracy = Some(number);
+            }
+            _ => {}
+        }
+    }
+
+    fn value<R: Read + Seek>(
+        &mut self,
+        message: Message,
+        field: u64,
+        len: u64,
+        fields: &mut Fields<R>,
+    ) -> io::Result<bool> {
+        let at = fields.at();
+        match (message, field) {
+            (Message::Tensor, 1) => {
+                while fields.at() < at + len {
+                    let dim = fields.varint()?;
+                    self.dim(dim);
+                }
+            }
+            // Floats are either packed or raw; both are little-endian in their order.
+            (Message::Tensor, 4 | 9) => {
+                self.tensor(|tensor| tensor.place = Place::Here { at, len });
+                fields.skip_to(at + len)?;
+            }
+            _ if len > LONGEST_NAME => return Ok(false),
+            (Message::Attribute, 1) => self.attribute = fields.text(len)?,
+            (Message::Node, 1) => {
+                let name = fields.text(len)?;
+                if self.node.inputs.len() < MOST_INPUTS {
+                    self.node.inputs.push(name);
+                }
+            }
+            (Message::Node, 4) => self.node.operator = fields.text(len)?,
+            (Message::Tensor, 8) => {
+                let name = fields.text(len)?;
+                self.tensor(|tensor| tensor.name = name);
+            }
+            (Message::Entry, 1) => self.key = fields.text(len)?,
+            (Message::Entry, 2) => {
+                let value = fields.text(len)?;
+                if let Some(tensor) = self.tensors.last_mut() {
+                    tensor.place.note(&self.key, &value);
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl Reader {
+    /// Reads a model of `len` bytes.
+    pub(super) fn read(source: impl Read + Seek, len: u64) -> io::Result<Self> {
+        let mut reader = Self::default();
+        protobuf::walk(source, len, Message::Model, &mut reader)?;
+        Ok(reader)
     }
 
     /// Notes what the node that ends here does with its inputs.
