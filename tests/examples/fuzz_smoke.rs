@@ -1,5 +1,5 @@
-//! The smoke run of the fuzz targets with what the tests were built from, so that it needs no build of its own:
-//! `cargo run -p structgen-tests --example fuzz_smoke -- --seconds 60`.
+//! The smoke run of the fuzz targets, built with the tests: after `cargo test --no-run`,
+//! `target/debug/examples/fuzz_smoke --seconds 60` needs no build of its own.
 
 use std::process::ExitCode;
 

@@ -34,7 +34,7 @@ pub(crate) trait Visitor {
     ) -> io::Result<bool>;
 }
 
-/// Visits the fields of a file of `len` bytes that is one message. Iterative: messages nest as they like.
+/// Visits the fields of a file of `len` bytes that is one message, without recursion.
 pub(crate) fn walk<R: Read + Seek, V: Visitor>(
     source: R,
     len: u64,

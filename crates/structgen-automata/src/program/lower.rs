@@ -38,14 +38,13 @@ pub(crate) fn lower(
     input: Option<&Arc<Input>>,
 ) -> Result<Lowered, ProgramError> {
     let nullable = nullable(&grammar);
-    let exprs = grammar.exprs().len();
     let mut builder = Builder {
         grammar: &grammar,
         nullable: &nullable,
         limits,
         input,
         nodes: vec![Node::End],
-        node_ids: FxHashMap::with_capacity_and_hasher(exprs, FxBuildHasher),
+        node_ids: FxHashMap::with_capacity_and_hasher(grammar.exprs().len(), FxBuildHasher),
         procs: Vec::new(),
         own_procs: FxHashMap::default(),
         values: FxHashMap::default(),
