@@ -248,6 +248,15 @@ impl ByteSet {
         Self(words)
     }
 
+    /// Returns the set of the bytes of some runs, from the first to the last of each.
+    pub(crate) fn of_runs(runs: impl IntoIterator<Item = (u8, u8)>) -> Self {
+        let mut set = Self::default();
+        for (low, high) in runs {
+            (low..=high).for_each(|byte| set.insert(byte));
+        }
+        set
+    }
+
     /// Every byte that is not ASCII.
     pub const NOT_ASCII: Self = Self([0, 0, u64::MAX, u64::MAX]);
 
@@ -258,6 +267,12 @@ impl ByteSet {
     #[inline]
     pub fn insert(&mut self, byte: u8) {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    /// Removes a byte.
+    #[inline]
+    pub fn remove(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] &= !(1 << (byte & 63));
     }
 
     /// Returns whether the byte is in the set.
@@ -296,6 +311,12 @@ impl ByteSet {
         let bit = self.0[word].trailing_zeros();
         self.0[word] &= self.0[word] - 1;
         Some((word as u32 * 64 + bit) as u8)
+    }
+
+    /// Returns the bytes that are in another set as well.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
     /// Adds every byte of another set.

@@ -14,6 +14,9 @@ mod token_lengths;
 // `Input`: a text that grounded values come from.
 mod input;
 
+// `Listing`: listed texts as a tree.
+mod listing;
+
 // `Machine`: an automaton over bytes, given by functions.
 mod machine;
 
@@ -53,6 +56,7 @@ pub use captures::{CapturePiece, CaptureProgram, CaptureSpan};
 pub use input::{Candidate, CandidateValue, Input};
 pub use json::Utf8;
 pub use limit::{Limits, StepError};
+pub use listing::{Beginning, Listing};
 pub use machine::{AfterEnd, Children, Continuations, LiteralsPlace, Machine, Uniform};
 pub use network::{Begun, Call, Element, Frame, Memory, Network, SetId};
 pub use program::{GuideRefused, Program, ProgramError, any_string};

@@ -5,15 +5,36 @@ use std::sync::Arc;
 
 use structgen_grammar::LiteralSet;
 
-use crate::{ByteSet, LimitExceeded, Span, StepError};
+use crate::{ByteSet, LimitExceeded, Listing, Span, StepError};
 
 /// The continuation of a string that may hold any text, see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uniform<S> {
-    /// The state after plain text.
+    /// A state after text, in which the string may end.
     pub state: S,
-    /// First bytes that lead elsewhere.
+    /// The first bytes of texts after which the string ends differently, or may not end; a quote for the empty text.
     pub except: Vec<u8>,
+    /// The string may not end after texts of fewer characters; all others lead to `state`...
+    pub at_least: u32,
+    /// ...unless there is a maximum, above which no text continues. Then they lead to states that end like it.
+    pub at_most: u32,
+}
+
+impl<S> Uniform<S> {
+    /// Returns whether text of any length leads to the same state, the empty text aside.
+    pub fn is_one_state(&self) -> bool {
+        self.at_least <= 1 && self.at_most == u32::MAX
+    }
+
+    /// Returns the uniform continuation with its state replaced.
+    pub fn with_state<T>(self, state: T) -> Uniform<T> {
+        Uniform {
+            state,
+            except: self.except,
+            at_least: self.at_least,
+            at_most: self.at_most,
+        }
+    }
 }
 
 /// Returns the child of a node of a token trie for a byte.
@@ -127,6 +148,16 @@ pub trait Machine {
         None
     }
 
+    /// Returns whether some state has a [listing](Machine::listing).
+    fn is_listed(&self) -> bool {
+        false
+    }
+
+    /// Returns the listed texts with which a JSON string may go on, if the state is within one that has to be listed.
+    fn listing(&self, _state: &Self::State) -> Option<Listing> {
+        None
+    }
+
     /// Returns whether some state is within a span of an input and has [continuations](Machine::continuations).
     fn is_grounded(&self) -> bool {
         false
@@ -152,9 +183,8 @@ pub trait Machine {
         false
     }
 
-    /// For a state within a JSON string that any text of any length may follow: returns the state after plain text, and
-    /// the first bytes of text after which it is a different one, including the closing quote if it matters. `None` for
-    /// other states.
+    /// For a state within a JSON string that any text may follow, up to a maximum length: returns how it ends, which is
+    /// the same for all texts, or for all but a few. `None` for other states.
     fn uniform(&mut self, _state: &Self::State) -> Option<Uniform<Self::State>> {
         None
     }

@@ -2,7 +2,7 @@
 
 use structgen_regular::{LimitExceeded, RegularMachine, RegularState};
 
-use crate::Machine;
+use crate::{ByteSet, Machine};
 
 impl Machine for RegularMachine {
     type State = RegularState;
@@ -30,6 +30,10 @@ impl Machine for RegularMachine {
 
     fn equivalent_bytes(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
         self.equivalent_bytes(state, byte)
+    }
+
+    fn first(&mut self, state: &RegularState) -> Option<ByteSet> {
+        RegularMachine::first(self, state).map(ByteSet::of_runs)
     }
 
     fn has_classes(&self, state: &RegularState) -> bool {

@@ -20,7 +20,7 @@ use self::numbering::{Numbered, Numbering};
 use self::span::{Link, Run};
 use crate::bytes::common_run;
 use crate::{
-    ByteClasses, ByteSet, Children, Continuations, LimitExceeded, LiteralsPlace, Machine,
+    ByteClasses, ByteSet, Children, Continuations, LimitExceeded, Listing, LiteralsPlace, Machine,
     SHORT_TEXT, Span, StepError, TokenLengths, Uniform,
 };
 
@@ -105,10 +105,12 @@ struct State {
     relaxed: [AtomicU32; 2],
     /// The index of its span in the list of all spans, or one of the constants below.
     span: AtomicU32,
+    /// The index in the list of first bytes, or one of [`NOT_ASKED`] and [`UNTRIED`].
+    first: AtomicU32,
     is_end: AtomicBool,
 }
 
-/// The span was not requested.
+/// It was not requested.
 const NOT_ASKED: u32 = u32::MAX;
 
 /// There is no span.
@@ -116,6 +118,9 @@ const NO_SPAN: u32 = u32::MAX - 1;
 
 /// The machine knows no span, and none was searched.
 const NOT_SEARCHED: u32 = u32::MAX - 2;
+
+/// The machine does not know the first bytes, and none was tried.
+const UNTRIED: u32 = u32::MAX - 2;
 
 impl Default for State {
     /// A state that is not final and about which nothing is known.
@@ -127,6 +132,7 @@ impl Default for State {
             loose: AtomicU32::new(DEAD),
             relaxed: [const { AtomicU32::new(UNKNOWN) }; 2],
             span: AtomicU32::new(NOT_ASKED),
+            first: AtomicU32::new(NOT_ASKED),
             is_end: AtomicBool::new(false),
         }
     }
@@ -149,8 +155,10 @@ pub struct Terminal {
     /// The maximum lengths of tokens.
     tokens: TokenLengths,
     found_spans: Segments<OnceLock<Span>>,
+    firsts: Segments<OnceLock<ByteSet>>,
     nullable: Option<u32>,
     counts: bool,
+    is_listed: bool,
     is_grounded: bool,
     is_live: bool,
     source: Mutex<Source>,
@@ -163,7 +171,6 @@ struct Rare {
     /// For states whose span is limited: a span of fewer characters that is not.
     endless: FxHashMap<TerminalState, Span>,
     links: FxHashMap<TerminalState, Arc<Link>>,
-    firsts: FxHashMap<TerminalState, ByteSet>,
 }
 
 /// The part that is locked for a step that is not cached.
@@ -173,6 +180,7 @@ struct Source {
     states: u32,
     rows: u32,
     spans: u32,
+    firsts: u32,
 }
 
 impl Source {
@@ -193,6 +201,7 @@ impl Terminal {
     {
         let start = machine.start()?;
         let counts = machine.has_long_counters();
+        let is_listed = machine.is_listed();
         let is_grounded = machine.is_grounded();
         let nullable = start.as_ref().and_then(|state| machine.accept(state));
         let is_live = start.is_some();
@@ -209,8 +218,10 @@ impl Terminal {
             table: Segments::with_room(FEW_ROWS),
             tokens: TokenLengths::UNKNOWN,
             found_spans: Segments::with_room(2),
+            firsts: Segments::with_room(FEW_ROWS),
             nullable,
             counts,
+            is_listed,
             is_grounded,
             is_live,
             source: Mutex::new(Source {
@@ -218,6 +229,7 @@ impl Terminal {
                 states: START + 1,
                 rows: 0,
                 spans: 0,
+                firsts: 0,
             }),
             rare: Mutex::default(),
         })
@@ -425,7 +437,7 @@ impl Terminal {
         }
     }
 
-    /// Returns the state after any plain text, see [`Machine::uniform`].
+    /// Returns how a string that may hold any text ends, see [`Machine::uniform`].
     pub fn uniform(&self, state: TerminalState) -> Option<Uniform<TerminalState>> {
         let mut source = self.source();
         let uniform = source.numbered.uniform(state)?;
@@ -476,19 +488,55 @@ impl Terminal {
         self.source().numbered.alike(state, byte)
     }
 
-    /// Returns a superset of the bytes that may come next, if the machine knows it without trying.
-    pub(crate) fn known_first(&self, state: TerminalState) -> Option<ByteSet> {
-        self.source().numbered.first(state)
+    /// Returns a superset of the bytes that may come next, if it is known without trying them.
+    #[inline]
+    pub(crate) fn known_first(&self, state: TerminalState) -> Option<&ByteSet> {
+        self.known_first_of(state, &self.known[state as usize])
+    }
+
+    #[inline]
+    fn known_first_of(&self, state: TerminalState, known: &State) -> Option<&ByteSet> {
+        match known.first.load(Ordering::Acquire) {
+            NOT_ASKED => self.ask_for_first(state),
+            UNTRIED => None,
+            place => self.firsts[place as usize].get(),
+        }
+    }
+
+    #[cold]
+    fn ask_for_first(&self, state: TerminalState) -> Option<&ByteSet> {
+        let mut source = self.source();
+        let first = source.numbered.first(state);
+        self.keep_first(&mut source, state, first)
+    }
+
+    /// Stores the bytes that may come next, unless another thread has; `None` if they have to be tried.
+    fn keep_first(
+        &self,
+        source: &mut Source,
+        state: TerminalState,
+        first: Option<ByteSet>,
+    ) -> Option<&ByteSet> {
+        let known = &self.known[state as usize].first;
+        let place = known.load(Ordering::Acquire);
+        if place < UNTRIED {
+            return self.firsts[place as usize].get();
+        }
+        let Some(first) = first else {
+            known.store(UNTRIED, Ordering::Release);
+            return None;
+        };
+        let place = source.firsts;
+        source.firsts += 1;
+        let first = self.firsts.make(place as usize).get_or_init(|| first);
+        known.store(place, Ordering::Release);
+        Some(first)
     }
 
     /// Returns a superset of the bytes that may come next; all of them if a step fails.
     pub fn first(&self, state: TerminalState) -> ByteSet {
-        if let Some(&known) = self.rare().firsts.get(&state) {
+        if let Some(&known) = self.known_first(state) {
             return known;
-        }
-        if let Some(first) = self.known_first(state) {
-            self.rare().firsts.insert(state, first);
-            return first;
         }
         let mut first = ByteSet::default();
         let mut byte = 0;
@@ -507,7 +555,7 @@ impl Terminal {
                 None => break,
             }
         }
-        self.rare().firsts.insert(state, first);
+        self.keep_first(&mut self.source(), state, Some(first));
         first
     }
 
@@ -584,6 +632,15 @@ impl Terminal {
         self.source().numbered.literals(state)
     }
 
+    /// See [`Machine::listing`].
+    #[inline]
+    pub(crate) fn listing(&self, state: TerminalState) -> Option<Listing> {
+        match self.is_listed {
+            true => self.source().numbered.listing(state),
+            false => None,
+        }
+    }
+
     /// See [`Machine::is_grounded`].
     #[inline]
     pub(crate) fn is_grounded(&self) -> bool {
@@ -644,13 +701,14 @@ impl Terminal {
     }
 
     fn memory_of_tables(&self) -> usize {
-        let known = self.known.memory() + self.table.memory() + self.found_spans.memory();
+        let known = self.known.memory() + self.table.memory();
+        let found = self.found_spans.memory() + self.firsts.memory();
         let rare = self.rare();
         size_of::<Self>()
             + known
+            + found
             + rare.endless.capacity() * 24
             + rare.links.capacity() * 100
-            + rare.firsts.capacity() * 36
     }
 
     /// Returns the number of states built.

@@ -10,7 +10,7 @@ use crate::grounded;
 use crate::literals;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
-use crate::walk::{Stretch, Walk, parts, stretch};
+use crate::walk::{AnyText, Only, Stretch, Top, Walk, parts, stretch};
 
 /// What all walks for one mask share.
 #[derive(Clone, Copy)]
@@ -56,6 +56,13 @@ impl<'c> Compute<'c> {
                     Some(depends) => depends_on_texts |= depends,
                     None => others.push(element),
                 }
+                continue;
+            }
+            if from == ByteSet::ALL
+                && let Some(at) = AnyText::new(network, element)
+                && let Some(depends) = self.any_text(element, &at, network, mask)?
+            {
+                depends_on_texts |= depends;
                 continue;
             }
             match stretch(network, element, true)? {
@@ -110,6 +117,7 @@ impl<'c> Compute<'c> {
             covered,
             searches: false,
             spaced: None,
+            strings: None,
             ..self.whole(sketch)
         };
         walk.run(network, mask)
@@ -130,10 +138,43 @@ impl<'c> Compute<'c> {
             first_bytes: self.tables.first_bytes(),
             counts: self.counts,
             from: ByteSet::ALL,
-            without: ByteSet::default(),
+            only: Only::All,
             spaced: Some(self.tables.spaced()),
-            within: None,
+            strings: Some(self.tables.strings()),
         }
+    }
+
+    /// Adds the tokens that continue in a string that may hold any text. Returns whether something depends on what the
+    /// sketch omits, or `None` if the state does not determine it.
+    fn any_text(
+        self,
+        element: Element,
+        at: &AnyText<'_>,
+        network: &Call<'_>,
+        mask: &mut TokenMask,
+    ) -> Result<Option<bool>, LimitExceeded> {
+        let strings = self.tables.strings();
+        let state = network.set_of(vec![element])?;
+        let whole = self.whole(state);
+        let any = strings.any.inside(network.program().form().escapes);
+        let taken = whole.take_any(any, at, network, mask)?;
+        let Some(mut depends_on_texts) = taken.filter(|_| !at.except.is_empty()) else {
+            return Ok(taken);
+        };
+        let covered = stretch(network, element, true)?;
+        for SignedTrie { trie, signs } in [&strings.closing, &strings.escaped_closing] {
+            let rest = Walk {
+                trie,
+                signs,
+                covered,
+                from: at.except,
+                spaced: None,
+                strings: None,
+                ..whole
+            };
+            depends_on_texts |= rest.run(network, mask)?;
+        }
+        Ok(Some(depends_on_texts))
     }
 
     /// Adds the tokens that leave the span of an element; those within it are already in the mask.
@@ -164,62 +205,53 @@ impl<'c> Compute<'c> {
             trie,
             signs,
             spaced: None,
+            strings: None,
             ..whole
         };
-        // Text within a JSON string is left by an escape or by the closing quote. If the string may hold anything,
-        // escapes are allowed as well, and only those with a quote after them depend on the state.
+        // Text within a JSON string is left by an escape or by the closing quote.
         let strings = self.tables.strings();
-        let is_free = span == Span::free(u32::MAX);
-        let escaped = if is_free {
-            let form = network.program().form().escapes;
-            mask.allow_all(strings.escaped_inside(form));
+        // If the string may hold anything, escapes are allowed, and only those with a quote after them depend on the
+        // state.
+        let escaped = if span == Span::free(u32::MAX) {
+            let any = strings.any.inside(network.program().form().escapes);
+            mask.union_with(&any.inside);
             &strings.escaped_closing
         } else {
             &strings.escaped
         };
         let mut depends_on_texts = over(escaped).run(network, mask)?;
         // If all text leads to one state, the continuation after the quote is the same for all of it.
-        let uniform = match network.uniform(element.frame) {
-            // The quote may come after the terminal, which ends here.
-            _ if network.accept_label(element.frame).is_some() => None,
-            Some((behind, except)) => Some((behind, except, None)),
+        let any_text = AnyText::new(network, element);
+        let uniform = match any_text.and_then(|at| at.one_state()) {
+            Some((text, except)) => Some((text, Only::Without(except), except)),
+            None if network.accept_label(element.frame).is_some() => None,
             None if network.is_loop(element.frame, &span) => {
-                Some((element.frame, Vec::new(), Some((strings, span.closed))))
-            }
-            None => None,
-        };
-        let closed = match uniform {
-            Some((behind, except, within)) => {
-                let closed = match network.cursor(behind).step(b'"', self.memory) {
-                    Ok(None) => return Ok(depends_on_texts),
-                    Ok(Some(at)) => network.single(behind.with_state(at.state()), element.below),
-                    Err(error) => Err(error),
-                };
-                match closed {
-                    Ok(closed) => Some((closed, except, within)),
-                    Err(StepError::NeedsExact) => None,
-                    Err(StepError::Limit(limit)) => return Err(limit),
-                }
+                let within = Only::Within(strings, span.closed);
+                Some((Top::new(network, element), within, ByteSet::default()))
             }
             None => None,
         };
         let closing = over(&strings.closing);
-        let Some((closed, except, within)) = closed else {
+        let Some((text, only, except)) = uniform else {
             return Ok(closing.run(network, mask)? | depends_on_texts);
+        };
+        let closed = match text.run(b"\"", network, self.memory) {
+            Ok(None) => return Ok(depends_on_texts),
+            Ok(Some(closed)) => closed,
+            Err(StepError::NeedsExact) => return Ok(closing.run(network, mask)? | depends_on_texts),
+            Err(StepError::Limit(limit)) => return Err(limit),
         };
         // What follows the quote does not depend on the text before it.
         let ends = Walk {
             covered: None,
-            sketch: closed,
-            without: ByteSet::of(&except),
-            within,
+            only,
             ..over(&strings.remainders)
         };
         ends.allow(&strings.at_quote, mask);
-        depends_on_texts |= ends.run(network, mask)?;
+        depends_on_texts |= ends.run_from(TokenTrie::ROOT, closed, network, mask)?;
         if !except.is_empty() {
             let rest = Walk {
-                from: ByteSet::of(&except),
+                from: except,
                 ..closing
             };
             depends_on_texts |= rest.run(network, mask)?;

@@ -8,7 +8,7 @@ use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 
 use crate::VocabularyTables;
 use crate::statistics::WalkCounts;
-use crate::walk::{Walk, run, takes};
+use crate::walk::{Only, Walk, run, takes};
 
 /// Adds to `mask` the tokens that an element accepts whose terminal is in or before a span of an input. Returns whether
 /// this depends on what the sketch omits, or `None` if the element needs another walk.
@@ -82,9 +82,9 @@ pub(crate) fn walk(
         first_bytes: tables.first_bytes(),
         counts,
         from: ByteSet::ALL,
-        without: ByteSet::default(),
+        only: Only::All,
         spaced: None,
-        within: None,
+        strings: Some(tables.strings()),
     };
     let mut depends = false;
     let is_leaf = |node| trie.node(node).end() == node + 1;

@@ -18,7 +18,7 @@ use crate::VocabularyTables;
 use crate::statistics::WalkCounts;
 use crate::step::behind;
 use crate::visit::Visit;
-use crate::walk::Walk;
+use crate::walk::{Only, Walk};
 
 /// A node of the trie, and the position in the list after its bytes: a node, or an edge and the number of bytes of its
 /// label that were read.
@@ -73,9 +73,9 @@ pub(crate) fn walk(
         first_bytes: tables.first_bytes(),
         counts,
         from: ByteSet::ALL,
-        without: ByteSet::default(),
+        only: Only::All,
         spaced: None,
-        within: None,
+        strings: Some(tables.strings()),
     };
     let mut depends = false;
     for node in ends {

@@ -1,17 +1,18 @@
 //! Tables that depend on the vocabulary alone: which characters tokens have, and what tokens are inside a JSON string.
 
+mod any_string;
 mod saved;
 
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
-use structgen_automata::{ByteClasses, DEAD, SHORT_TEXT, START, TokenLengths, Utf8, any_string};
-use structgen_grammar::EscapeForm;
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_automata::{ByteClasses, SHORT_TEXT, TokenLengths, Utf8};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use crate::signs::Signs;
 use crate::texts::Texts;
 
+pub(crate) use any_string::{AnyString, AnyStrings};
 pub use saved::TablesSource;
 
 /// What depends on a vocabulary alone, computed once per tokenizer and shared by all grammars.
@@ -53,8 +54,8 @@ pub(crate) struct Strings {
     pub(crate) escaped: SignedTrie,
     /// The tokens of `escaped` that close the string after an escape.
     pub(crate) escaped_closing: SignedTrie,
-    /// The tokens of `escaped` that stay in a string that may hold anything, by escape form.
-    escaped_inside: [Vec<TokenId>; 2],
+    /// Strings that may hold anything.
+    pub(crate) any: AnyStrings,
 }
 
 impl Strings {
@@ -66,14 +67,6 @@ impl Strings {
             .unwrap_or(ByteClasses::ALL)
     }
 
-    /// Returns the tokens with an escape that stay in a string that may hold anything.
-    pub(crate) fn escaped_inside(&self, form: EscapeForm) -> &[TokenId] {
-        match form {
-            EscapeForm::Any => &self.escaped_inside[0],
-            EscapeForm::Needed => &self.escaped_inside[1],
-        }
-    }
-
     fn memory(&self) -> usize {
         let tries = [
             &self.closing,
@@ -81,13 +74,9 @@ impl Strings {
             &self.escaped,
             &self.escaped_closing,
         ];
-        let lists = [
-            &self.at_quote,
-            &self.escaped_inside[0],
-            &self.escaped_inside[1],
-        ];
         tries.map(SignedTrie::memory).iter().sum::<usize>()
-            + lists.map(|list| list.len() * 4).iter().sum::<usize>()
+            + self.any.memory()
+            + self.at_quote.len() * size_of::<TokenId>()
             + self.prefixes.capacity() * size_of::<(TokenId, ByteClasses)>()
     }
 }
@@ -125,7 +114,8 @@ impl VocabularyTables {
     /// Computes the tables of a vocabulary. Do this once per tokenizer.
     #[must_use]
     pub fn new(vocabulary: Arc<Vocabulary>) -> Self {
-        let strings = || {
+        let width = vocabulary.len();
+        let strings = |texts: &Texts| {
             let mut closing: Vec<(TokenId, &[u8])> = Vec::new();
             let mut remainders: Vec<(TokenId, &[u8])> = Vec::new();
             let mut at_quote = Vec::new();
@@ -143,37 +133,32 @@ impl VocabularyTables {
                     Inside::Other => {}
                 }
             }
-            let prefixes = prefixes(closing.iter().copied());
-            let closing = SignedTrie::new(closing);
-            let remainders = SignedTrie::new(remainders);
-            let [(inside, behind), (needed, _)] =
-                [EscapeForm::Any, EscapeForm::Needed].map(|form| sort_escaped(&escaped, form));
+            let more_than_text = [&closing[..], &escaped[..]].concat();
+            let any = AnyStrings::new(&vocabulary, &plain_texts(texts), &more_than_text);
+            let is_closing: FxHashSet<TokenId> = any.closing().collect();
+            let escaped_closing = { escaped.iter() }.filter(|(id, _)| is_closing.contains(id));
             Strings {
-                closing,
-                remainders,
+                prefixes: prefixes(closing.iter().copied()),
+                closing: SignedTrie::new(closing),
+                remainders: SignedTrie::new(remainders),
                 at_quote,
-                prefixes,
+                escaped_closing: SignedTrie::new(escaped_closing.copied().collect()),
                 escaped: SignedTrie::new(escaped),
-                escaped_closing: SignedTrie::new(behind),
-                escaped_inside: [inside, needed],
+                any,
             }
         };
-        let width = vocabulary.len();
-        let ((texts, signs), (strings, spaced)) = rayon::join(
+        let spaced = || {
+            let tokens = vocabulary.tokens();
+            let rests = tokens.filter_map(|(id, bytes)| Some((id, bytes.strip_prefix(b" ")?)));
+            Texts::new(width, rests)
+        };
+        let ((texts, strings), (signs, spaced)) = rayon::join(
             || {
-                rayon::join(
-                    || Texts::new(width, vocabulary.tokens()),
-                    || Signs::new(vocabulary.trie()),
-                )
+                let texts = Texts::new(width, vocabulary.tokens());
+                let strings = strings(&texts);
+                (texts, strings)
             },
-            || {
-                rayon::join(strings, || {
-                    let tokens = vocabulary.tokens();
-                    let rests =
-                        tokens.filter_map(|(id, bytes)| Some((id, bytes.strip_prefix(b" ")?)));
-                    Texts::new(width, rests)
-                })
-            },
+            || rayon::join(|| Signs::new(vocabulary.trie()), spaced),
         );
         let is_long = |(_, bytes): &Listed<'_>| characters(bytes) > SHORT_TEXT as usize;
         let long = SignedTrie::new(vocabulary.tokens().filter(is_long).collect());
@@ -263,6 +248,11 @@ impl VocabularyTables {
     }
 }
 
+/// Returns the tokens that are plain text in a string.
+fn plain_texts(texts: &Texts) -> Arc<TokenMask> {
+    texts.of(ByteClasses::PLAIN, u32::MAX)
+}
+
 fn inside(bytes: &[u8]) -> Inside {
     let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
     let Some(end) = bytes.iter().position(special) else {
@@ -306,33 +296,3 @@ fn longest_gap(bytes: &[u8]) -> usize {
 }
 
 type Listed<'t> = (TokenId, &'t [u8]);
-
-/// Returns the tokens with escapes that stay in a string that may hold anything, and those that close it.
-fn sort_escaped<'t>(tokens: &[Listed<'t>], form: EscapeForm) -> (Vec<TokenId>, Vec<Listed<'t>>) {
-    let (mut inside, mut closing) = (Vec::new(), Vec::new());
-    let Ok(string) = any_string(form) else {
-        // Without the string's automaton, every token may close it.
-        return (inside, tokens.to_vec());
-    };
-    let step = |state, byte| {
-        string
-            .step(state, byte)
-            .map(|state| (state, string.is_end(state)))
-    };
-    let body = step(START, b'"');
-    for &(id, bytes) in tokens {
-        let mut at = body.clone();
-        for &byte in bytes {
-            match at {
-                Ok((state, false)) if state != DEAD => at = step(state, byte),
-                _ => break,
-            }
-        }
-        match at {
-            Ok((DEAD, _)) => {}
-            Ok((_, false)) => inside.push(id),
-            _ => closing.push((id, bytes)),
-        }
-    }
-    (inside, closing)
-}

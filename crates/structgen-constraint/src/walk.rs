@@ -2,10 +2,13 @@
 
 mod cursor;
 mod inside;
+mod listed;
 mod open;
 mod region;
 
-use structgen_automata::{ByteClasses, ByteSet, Call, LimitExceeded, Memory, SetId, StepError};
+use structgen_automata::{
+    ByteClasses, ByteSet, Call, LimitExceeded, Memory, SHORT_TEXT, SetId, StepError,
+};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use self::cursor::{Cursor, MANY_BYTES};
@@ -13,10 +16,10 @@ use self::open::{Child, Children, Open, Stack};
 use self::region::Region;
 use crate::signs::Signs;
 use crate::statistics::WalkCounts;
-use crate::tables::Strings;
+use crate::tables::{AnyString, SignedTrie, Strings};
 use crate::texts::Texts;
 
-pub(crate) use self::cursor::{Stretch, parts, stretch};
+pub(crate) use self::cursor::{AnyText, Stretch, Top, parts, stretch};
 
 /// Below a node with fewer nodes, no span is requested.
 const FEWEST_NODES: u32 = 3;
@@ -28,7 +31,10 @@ const MANY_NODES: u32 = 512;
 /// The minimum number of nodes below a node to check whether all text leads to one state.
 const FEW_NODES: u32 = 8;
 
-/// The minimum number of children of a node to compute first which of them may continue.
+/// The minimum number of children of a node to look up first which of them may continue.
+pub(super) const SOME_CHILDREN: usize = 3;
+
+/// The minimum number of children of a node to find out first which of them may continue, by trying if need be.
 const MANY_CHILDREN: usize = 12;
 
 /// Searching for one child costs as much as visiting this many.
@@ -59,12 +65,29 @@ pub(crate) struct Walk<'w> {
     pub(crate) counts: &'w WalkCounts,
     /// The first bytes in the trie to walk.
     pub(crate) from: ByteSet,
-    /// The first bytes of tokens to exclude.
-    pub(crate) without: ByteSet,
+    /// Which of the tokens to add.
+    pub(crate) only: Only<'w>,
     /// The vocabulary's tokens by the text after a leading space, if the trie is that of the whole vocabulary.
     pub(crate) spaced: Option<&'w Texts>,
-    /// What tokens may have before the quote, if the trie has the ends of tokens that close a string.
-    pub(crate) within: Option<(&'w Strings, ByteClasses)>,
+    /// What tokens do in strings, if the trie is that of the whole vocabulary.
+    pub(crate) strings: Option<&'w Strings>,
+}
+
+/// Which tokens of a trie to add. If it has the ends of tokens that close a string, their text before the quote decides.
+#[derive(Clone, Copy)]
+pub(crate) enum Only<'w> {
+    /// All of them.
+    All,
+    /// Those that do not begin with these bytes.
+    Without(ByteSet),
+    /// Those that have only these classes of bytes before the quote.
+    Within(&'w Strings, ByteClasses),
+    /// Those whose text has so many characters, and does not begin with these bytes.
+    Closing {
+        any: &'w AnyString,
+        except: ByteSet,
+        at_least: u32,
+    },
 }
 
 impl Walk<'_> {
@@ -87,19 +110,42 @@ impl Walk<'_> {
         network: &Call<'_>,
         mask: &mut TokenMask,
     ) -> Result<bool, LimitExceeded> {
-        let mut depends_on_texts = false;
         let root = match Cursor::new(network, self.sketch) {
             Ok(root) => root,
             // If the start itself depends on a text, every step returns this error.
             Err(StepError::NeedsExact) => Cursor::Set(self.sketch),
             Err(StepError::Limit(limit)) => return Err(limit),
         };
+        self.run_from(node, root, network, mask)
+    }
+
+    /// Like [`run_below`](Self::run_below) with the state at the node.
+    pub(crate) fn run_from<'n>(
+        &self,
+        node: u32,
+        root: Cursor<'n>,
+        network: &'n Call<'_>,
+        mask: &mut TokenMask,
+    ) -> Result<bool, LimitExceeded> {
+        let mut depends_on_texts = false;
         let trie = self.trie;
         let cancel = network.cancel_token();
         let mut stack = Stack::new();
         let endless = self.covered.and_then(|stretch| stretch.endless);
         let region = self.covered.map(Region::ready);
-        stack.push(self.open(node, root, network), region);
+        let listing = match root.inside() {
+            Some(top) if self.from == ByteSet::ALL => {
+                top.at.listing().map(|listing| (top, listing))
+            }
+            _ => None,
+        };
+        match listing {
+            Some((top, listing)) => {
+                let place = (top, &listing);
+                depends_on_texts |= self.run_listed(node, place, network, &mut stack, mask)?;
+            }
+            None => stack.push(self.open(node, root, network), region),
+        }
         while let Some((parent, child)) = stack.next(trie) {
             let Some(Child {
                 node: i,
@@ -171,9 +217,24 @@ impl Walk<'_> {
             }
             self.allow(trie.tokens(i), mask);
             let is_free = span.is_some_and(|span| span.is_free());
+            if let Some(strings) = self.strings
+                && let Some(any) = strings.any.opened(i, network.program().form().escapes)
+                && let Some(at) = next.any_text(network)
+                && let Some(depends) = self.take_any(any, &at, network, mask)?
+            {
+                depends_on_texts |= depends;
+                let open = Open {
+                    children: Children::All(trie.child_places(i), at.except),
+                    cursor: next,
+                    is_free,
+                };
+                stack.push(open, None);
+                continue;
+            }
             if is_free
                 && below >= FEW_NODES
-                && let Some((text, except)) = next.text(network)
+                && let Some((text, except)) = next.any_text(network).and_then(|at| at.one_state())
+                && let Ok(text) = Cursor::of(network, text)
             {
                 self.take_text(i, next, (text, except), &mut stack, mask);
                 continue;
@@ -187,12 +248,18 @@ impl Walk<'_> {
                 continue;
             }
             if region.is_none()
-                && below < MANY_NODES
                 && !is_free
-                && let Some(at) = next.inside()
+                && let Some(top) = next.inside()
             {
-                depends_on_texts |= self.run_inside(i, at, network, &mut stack, mask)?;
-                continue;
+                if let Some(listing) = top.at.listing() {
+                    let place = (top, &listing);
+                    depends_on_texts |= self.run_listed(i, place, network, &mut stack, mask)?;
+                    continue;
+                }
+                if below < MANY_NODES {
+                    depends_on_texts |= self.run_inside(i, top, network, &mut stack, mask)?;
+                    continue;
+                }
             }
             let region = match region {
                 None if self.searches && below >= MANY_NODES && !is_free => {
@@ -270,21 +337,72 @@ impl Walk<'_> {
 
     fn open<'n>(&self, node: u32, cursor: Cursor<'n>, network: &'n Call<'_>) -> Open<'n> {
         let places = self.trie.child_places(node);
-        let children = if places.len() < MANY_CHILDREN {
-            Children::All(places, ByteSet::ALL)
-        } else {
-            let first = cursor.first(network);
-            if (first.len() as usize) < places.len() / SEARCHED {
+        let first = match places.len() {
+            ..SOME_CHILDREN => None,
+            SOME_CHILDREN..MANY_CHILDREN => cursor.known_first(network),
+            _ => Some(cursor.first(network)),
+        };
+        let children = match first {
+            None => Children::All(places, ByteSet::ALL),
+            Some(first) if (first.len() as usize) < places.len() / SEARCHED => {
                 Children::Few(node, first)
-            } else {
-                Children::All(places, first)
             }
+            Some(first) => Children::All(places, first),
         };
         Open {
             children,
             cursor,
             is_free: false,
         }
+    }
+
+    /// Adds tokens in a string that may hold any text, by what they do in such strings, without those whose text begins
+    /// with one of the bytes that are excepted. Returns whether something depends on what the sketch omits, or `None`
+    /// if the state does not determine it.
+    pub(crate) fn take_any(
+        &self,
+        any: &AnyString,
+        at: &AnyText<'_>,
+        network: &Call<'_>,
+        mask: &mut TokenMask,
+    ) -> Result<Option<bool>, LimitExceeded> {
+        let reaches_all = match self.memory {
+            Memory::Short => at.at_most >= SHORT_TEXT,
+            _ => at.at_most == u32::MAX,
+        };
+        if !reaches_all || any.may_spell(at.except) {
+            return Ok(None);
+        }
+        let closed = match at.text.run(b"\"", network, self.memory) {
+            Ok(closed) => closed,
+            Err(StepError::NeedsExact) => return Ok(None),
+            Err(StepError::Limit(limit)) => return Err(limit),
+        };
+        mask.union_with(&any.inside);
+        let Some(closed) = closed else {
+            return Ok(Some(false));
+        };
+        let SignedTrie { trie, signs } = &any.remainders;
+        let ends = Walk {
+            trie,
+            signs,
+            covered: None,
+            from: ByteSet::ALL,
+            only: match at.except.is_empty() && at.at_least == 0 {
+                true => Only::All,
+                false => Only::Closing {
+                    any,
+                    except: at.except,
+                    at_least: at.at_least,
+                },
+            },
+            spaced: None,
+            strings: None,
+            ..*self
+        };
+        ends.allow(&any.at_quote, mask);
+        ends.run_from(TokenTrie::ROOT, closed, network, mask)
+            .map(Some)
     }
 
     /// Opens a node from which plain text leads to one state, unless it begins with one of the bytes in `except`. Up to
@@ -334,21 +452,23 @@ impl Walk<'_> {
 
     /// Adds tokens, unless they are excluded.
     pub(crate) fn allow(&self, tokens: &[TokenId], mask: &mut TokenMask) {
-        if let Some((strings, classes)) = self.within {
-            let fits = |token: &&TokenId| strings.before_quote(**token).is_subset(classes);
-            for &token in tokens.iter().filter(fits) {
-                mask.allow(token);
+        let mut allow = |fits: &dyn Fn(TokenId) -> bool| {
+            let tokens = tokens.iter().copied().filter(|&token| fits(token));
+            tokens.for_each(|token| mask.allow(token));
+        };
+        match self.only {
+            Only::All => mask.allow_all(tokens),
+            Only::Without(bytes) => {
+                allow(&|token| !bytes.contains(self.first_bytes[token.index()]));
             }
-            return;
-        }
-        if self.without.is_empty() {
-            mask.allow_all(tokens);
-            return;
-        }
-        for &token in tokens {
-            if !self.without.contains(self.first_bytes[token.index()]) {
-                mask.allow(token);
+            Only::Within(strings, classes) => {
+                allow(&|token| strings.before_quote(token).is_subset(classes));
             }
+            Only::Closing {
+                any,
+                except,
+                at_least,
+            } => allow(&|token| any.closes(token, except, at_least)),
         }
     }
 }

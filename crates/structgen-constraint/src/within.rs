@@ -5,7 +5,7 @@
 //! within a string, all text tokens share one answer.
 
 use rustc_hash::FxHashMap;
-use structgen_automata::{ByteSet, Element, LimitExceeded, Memory, SetId, StepError};
+use structgen_automata::{ByteSet, Element, LimitExceeded, Memory, SetId, StepError, Uniform};
 use structgen_vocab::{TokenMask, TokenTrie};
 
 use crate::store::limit;
@@ -143,10 +143,11 @@ impl<'v> Within<'v> {
         if frame.keeps_text() || network.accept_label(frame).is_some() {
             return Ok(None);
         }
-        let Some((frame, except)) = network.uniform(frame) else {
+        let uniform = network.uniform(frame).filter(Uniform::is_one_state);
+        let Some(Uniform { state, except, .. }) = uniform else {
             return Ok(None);
         };
-        let to = match network.single(frame, below) {
+        let to = match network.single(state, below) {
             Ok(to) => to,
             Err(StepError::NeedsExact) => return Ok(None),
             Err(StepError::Limit(limit)) => return Err(limit),

@@ -327,6 +327,23 @@ impl Arena {
         )
     }
 
+    /// Returns the bytes with which the strings begin as runs, where that takes no computation.
+    pub(super) fn first(&self, id: NodeId) -> Option<Vec<(u8, u8)>> {
+        match *self.node(id) {
+            Node::Never | Node::Empty => Some(Vec::new()),
+            Node::Literal { literal, offset } => {
+                let byte = *self.literal_bytes(literal, offset).first()?;
+                Some(vec![(byte, byte)])
+            }
+            Node::Finite(state) => {
+                let transitions = self.finite.transitions(state).iter();
+                Some(transitions.map(|it| (it.low, it.high)).collect())
+            }
+            Node::Concat(first, _) if !self.nullable(first) => self.first(first),
+            _ => None,
+        }
+    }
+
     pub(super) fn intern(&mut self, node: Node) -> NodeId {
         if let Some(&id) = self.ids.get(&node) {
             return id;

@@ -216,6 +216,13 @@ impl RegularMachine {
         self.liveness.cost(state.0, &self.steps.arena)
     }
 
+    /// Returns the bytes that may come next as runs, if a literal or a finite set comes next; `None` if finding them
+    /// takes more.
+    #[must_use]
+    pub fn first(&self, state: &RegularState) -> Option<Vec<(u8, u8)>> {
+        self.steps.arena.first(state.0)
+    }
+
     /// Returns the first and last byte of a run around `byte` that all lead to the same state.
     pub fn equivalent_bytes(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
         self.steps.classes(state.0).run(byte)

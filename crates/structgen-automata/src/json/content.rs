@@ -5,6 +5,7 @@ use std::sync::Arc;
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_length};
+use crate::listing::{Beginning, Listing, narrow};
 use crate::{ByteSet, Children, Continuations, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
 use structgen_regular::{RegularLimits, RegularMachine};
 
@@ -22,7 +23,7 @@ pub(crate) enum Content {
         plain: bool,
     },
     /// One of these texts, sorted.
-    Literals(Box<[Box<str>]>),
+    Literals(Arc<[Box<str>]>),
     /// A key of an object.
     Keys(KeyContent),
     /// A span of an input.
@@ -265,6 +266,50 @@ impl Content {
         }
     }
 
+    /// Returns whether the content is one of some listed texts.
+    pub(crate) fn is_listed(&self) -> bool {
+        match self {
+            Self::Literals(_) => true,
+            Self::Keys(keys) => keys.is_listed(),
+            Self::Any { .. } | Self::Regular { .. } | Self::Grounded(_) => false,
+        }
+    }
+
+    /// Returns the listed texts with which the content may go on, if no others may.
+    pub(crate) fn listing(&self, state: &ContentState) -> Option<Listing> {
+        match (self, state) {
+            (
+                Self::Literals(texts),
+                &ContentState::Literals {
+                    low, high, depth, ..
+                },
+            ) => Some(Listing {
+                texts: texts.clone(),
+                keys: None,
+                start: Beginning { low, high, depth },
+            }),
+            (Self::Keys(keys), ContentState::Key(state)) => keys.listing(state),
+            _ => None,
+        }
+    }
+
+    /// Returns a superset of the bytes of the content that may come next, if they can be listed.
+    pub(crate) fn listed_first(&self, state: &ContentState) -> Option<ByteSet> {
+        match (self, state) {
+            (
+                Self::Literals(texts),
+                ContentState::Literals {
+                    low, high, depth, ..
+                },
+            ) => Some(listed_first(texts, (*low, *high), *depth)),
+            (Self::Keys(keys), ContentState::Key(state)) => keys.listed_first(state),
+            (Self::Regular { machine, .. }, ContentState::Regular(state, _)) => {
+                machine.first(state).map(ByteSet::of_runs)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the continuations in a span of an input, see [`Machine::continuations`].
     pub(crate) fn continuations(
         &mut self,
@@ -366,28 +411,28 @@ impl Content {
         }
     }
 
-    /// Returns the state after any text, and the first bytes of those texts that lead elsewhere; see
-    /// [`Machine::uniform`](crate::Machine::uniform).
+    /// Returns how a string that may hold any text ends, see [`Machine::uniform`](crate::Machine::uniform).
     pub(crate) fn uniform(&self, state: &ContentState) -> Option<Uniform<ContentState>> {
-        let (state, except) = match (self, state) {
-            (Self::Any { min, max: None }, ContentState::Any(length, Utf8::Boundary))
-                if length >= min =>
-            {
-                (state.clone(), Vec::new())
-            }
-            // Any nonempty text is long enough.
-            (Self::Any { min, max: None }, ContentState::Any(length, Utf8::Boundary))
-                if length + 1 == *min =>
-            {
-                (ContentState::Any(*min, Utf8::Boundary), vec![b'"'])
+        match (self, state) {
+            (&Self::Any { min, max }, &ContentState::Any(length, Utf8::Boundary)) => {
+                Some(Uniform {
+                    state: ContentState::Any(length.max(min), Utf8::Boundary),
+                    except: Vec::new(),
+                    at_least: min.saturating_sub(length),
+                    at_most: max.map_or(u32::MAX, |max| max - length),
+                })
             }
             (Self::Keys(keys), ContentState::Key(state)) => {
                 let (state, except) = keys.uniform(state)?;
-                (ContentState::Key(state), except)
+                Some(Uniform {
+                    state: ContentState::Key(state),
+                    except,
+                    at_least: 0,
+                    at_most: u32::MAX,
+                })
             }
-            _ => return None,
-        };
-        Some(Uniform { state, except })
+            _ => None,
+        }
     }
 
     /// Feeds all bytes.
@@ -417,22 +462,6 @@ impl ContentState {
         | Self::Grounded(GroundedState { utf8, .. })) = self;
         *utf8 == Utf8::Boundary
     }
-}
-
-/// Returns the part of `range` whose texts have `byte` at `depth`, or `None` if there is none.
-pub(super) fn narrow(
-    texts: &[Box<str>],
-    range: (u32, u32),
-    depth: u32,
-    byte: u8,
-) -> Option<(u32, u32)> {
-    let (low, high) = (range.0 as usize, range.1 as usize);
-    let at = |text: &str| text.as_bytes().get(depth as usize).copied();
-    let part = &texts[low..high];
-    // A text that ends here sorts before those that continue.
-    let from = low + part.partition_point(|text| at(text) < Some(byte));
-    let to = low + part.partition_point(|text| at(text) <= Some(byte));
-    (from < to).then_some((from as u32, to as u32))
 }
 
 /// Returns the bytes at `depth` of the texts of `range`.

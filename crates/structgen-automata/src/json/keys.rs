@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::content::{listed_first, listed_run, narrow};
+use super::content::{listed_first, listed_run};
 use super::text_sets::{TextSet, TextSets};
 use super::utf8::Utf8;
 use crate::bytes::common_run;
 use crate::bytes::{LONGEST_ESCAPE, escaped_length};
+use crate::listing::{AllowedKeys, Beginning, Listing, narrow};
 use crate::machine::MAX_COST;
 use crate::{ByteSet, LimitExceeded, Machine};
 use structgen_regular::{RegularMachine, RegularState};
@@ -26,15 +27,6 @@ pub(crate) struct KeyContent {
     /// The undeclared keys that were seen, and so may not come again.
     pub(crate) seen: TextSet,
     pub(crate) sets: Arc<TextSets>,
-}
-
-/// The declared keys that may come next, and the cost of each beyond its bytes.
-pub(crate) struct AllowedKeys {
-    /// By key; shared by all states of an object as far as they agree.
-    pub(crate) weights: Arc<[Option<u32>]>,
-    /// A bit for the label of each key that is present and so may not come again; empty if the weights exclude these
-    /// keys.
-    pub(crate) taken: Arc<[u64]>,
 }
 
 /// A class of keys that may come next.
@@ -77,6 +69,9 @@ pub(crate) struct KeyState {
 /// The label of keys of the first class; each further class has the next lower one.
 pub(crate) const OTHER_KEY: u32 = u32::MAX - 1;
 
+/// More keys than these are not checked one by one for those that may come next.
+const MANY_KEYS: u32 = 256;
+
 /// The maximum number of classes of keys: labels below these are properties.
 const MAX_CLASSES: u32 = 1 << 16;
 
@@ -93,9 +88,25 @@ pub(crate) fn class_of(label: u32) -> Option<usize> {
 impl KeyContent {
     /// Returns the cost of a declared key beyond its bytes, by index; `None` if it may not come.
     fn allowed(&self, key: usize) -> Option<u32> {
-        let label = self.labels[key] as usize;
-        let bits = self.allowed.taken.get(label / 64).copied().unwrap_or(0);
-        self.allowed.weights[key].filter(|_| bits >> (label % 64) & 1 == 0)
+        self.allowed.weight(key, self.labels[key])
+    }
+
+    /// Returns whether only declared keys may come.
+    pub(super) fn is_listed(&self) -> bool {
+        !self.covers && self.classes.is_empty()
+    }
+
+    /// Returns the declared keys with which a key may go on, if no others may.
+    pub(super) fn listing(&self, state: &KeyState) -> Option<Listing> {
+        self.is_listed().then(|| Listing {
+            texts: self.keys.clone(),
+            keys: Some((self.labels.clone(), self.allowed.clone())),
+            start: Beginning {
+                low: state.low,
+                high: state.high,
+                depth: state.depth,
+            },
+        })
     }
 
     pub(super) fn start(&mut self) -> Result<Option<KeyState>, LimitExceeded> {
@@ -350,15 +361,29 @@ impl KeyContent {
     pub(super) fn first(&self, state: &KeyState) -> Option<ByteSet> {
         if self.is_open() {
             Some(ByteSet::PRINTABLE)
-        } else if state.classes.iter().any(Option::is_some) {
-            None
         } else {
-            Some(listed_first(
-                &self.keys,
-                (state.low, state.high),
-                state.depth,
-            ))
+            self.listed_first(state)
         }
+    }
+
+    /// Returns a superset of the bytes that may come next if only declared keys may.
+    pub(super) fn listed_first(&self, state: &KeyState) -> Option<ByteSet> {
+        if self.is_open() || state.classes.iter().any(Option::is_some) {
+            return None;
+        }
+        let range = (state.low, state.high);
+        if state.high - state.low > MANY_KEYS {
+            return Some(listed_first(&self.keys, range, state.depth));
+        }
+        let keys = (state.low..state.high).map(|key| key as usize);
+        let allowed = keys.filter(|&key| self.allowed(key).is_some());
+        let mut first = ByteSet::default();
+        for key in allowed {
+            if let Some(&byte) = self.keys[key].as_bytes().get(state.depth as usize) {
+                first.insert(byte);
+            }
+        }
+        Some(first)
     }
 
     /// Returns whether keys of a class with a machine may follow.
@@ -398,7 +423,7 @@ impl KeyContent {
                 }))
     }
 
-    /// Returns the state after any text that does not begin with one of these bytes.
+    /// Returns the state after any text that does not begin with one of these bytes; a quote stands for the empty text.
     pub(super) fn uniform(&self, state: &KeyState) -> Option<(KeyState, Vec<u8>)> {
         // The classes must be decided: by one that accepts any text from here on, or by there being no others.
         let mut machines = self.machines().zip(&state.classes);
@@ -411,11 +436,12 @@ impl KeyContent {
         let listed = &self.keys[state.low as usize..state.high as usize];
         let mut except: Vec<u8> = listed.iter().filter_map(|key| next(key)).collect();
         except.extend(self.sets.next(state.seen).iter().map(|&(byte, _)| byte));
-        if self.may_be_known(state) {
-            except.push(b'"');
-        }
         except.sort_unstable();
         except.dedup();
+        // Among first bytes, it would stand for the empty text.
+        if except.contains(&b'"') {
+            return None;
+        }
         let unlisted = KeyState {
             low: 0,
             high: 0,
@@ -423,6 +449,9 @@ impl KeyContent {
             seen: TextSet::NONE,
             ..state.clone()
         };
+        if self.accept(state) != self.accept(&unlisted) {
+            except.push(b'"');
+        }
         Some((unlisted, except))
     }
 }

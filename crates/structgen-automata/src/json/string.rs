@@ -5,7 +5,7 @@ use std::sync::Arc;
 use structgen_grammar::EscapeForm;
 
 use crate::bytes::{common_run, run_between};
-use crate::{ByteSet, Children, Continuations, LimitExceeded, Machine, Span, Uniform};
+use crate::{ByteSet, Children, Continuations, LimitExceeded, Listing, Machine, Span, Uniform};
 
 use super::content::{Content, ContentState};
 
@@ -263,6 +263,57 @@ impl StringMachine {
         }
     }
 
+    /// Returns the bytes that may come next in the middle of listed texts, of which these may.
+    fn first_of_listed(&self, content: &ContentState, listed: ByteSet) -> ByteSet {
+        let mut first = listed.and(ByteSet::PRINTABLE);
+        first.remove(b'"');
+        first.remove(b'\\');
+        if content.is_boundary() {
+            if self.content.accept(content).is_some() {
+                first.insert(b'"');
+            }
+            if !self.escapes_of(listed).is_empty() {
+                first.insert(b'\\');
+            }
+        }
+        first
+    }
+
+    /// Returns the bytes that may follow a backslash if the content continues with one of these bytes.
+    fn escapes_of(&self, listed: ByteSet) -> ByteSet {
+        let mut first = ByteSet::default();
+        for &letter in ESCAPES {
+            let c = self.short_escape(letter);
+            if c.is_some_and(|c| listed.contains(c as u8)) {
+                first.insert(letter);
+            }
+        }
+        let mut ascii = (0..0x80).filter(|&byte| listed.contains(byte));
+        if self.escapes == EscapeForm::Any && !listed.is_empty()
+            || ascii.any(|byte| self.unit_allowed(char::from(byte)))
+        {
+            first.insert(b'u');
+        }
+        first
+    }
+
+    /// Returns the digits that may come next in a `\u` escape if the content continues with one of these bytes.
+    fn digits_of(&self, listed: ByteSet, digits: u8, value: u16) -> ByteSet {
+        if !listed.and(ByteSet::NOT_ASCII).is_empty() {
+            return ByteSet::of(HEXADECIMAL);
+        }
+        let mut first = ByteSet::default();
+        let unread = 4 * u32::from(4 - digits);
+        for unit in (0..0x80_u32).filter(|&unit| listed.contains(unit as u8)) {
+            if unit >> unread == u32::from(value) {
+                let digit = LOWER_CASE[(unit >> (unread - 4)) as usize % 16];
+                first.insert(digit);
+                first.insert(digit.to_ascii_uppercase());
+            }
+        }
+        first
+    }
+
     fn step_low_unit(
         &mut self,
         content: &ContentState,
@@ -300,6 +351,9 @@ const ESCAPES: &[u8] = b"\"/\\bfnrtu";
 
 /// Hexadecimal digits, sorted.
 const HEXADECIMAL: &[u8] = b"0123456789ABCDEFabcdef";
+
+/// Hexadecimal digits by value.
+const LOWER_CASE: &[u8; 16] = b"0123456789abcdef";
 
 impl Machine for StringMachine {
     type State = StringState;
@@ -339,6 +393,10 @@ impl Machine for StringMachine {
                         digits: 0,
                         value: 0,
                     };
+                    // As above, any character may have this form.
+                    if self.escapes == EscapeForm::Any && self.content.goes_on(content) {
+                        return Ok(Some(next));
+                    }
                     Ok(self.unit_cost(content, 0, 0)?.map(|_| next))
                 }
                 _ => match self.short_escape(byte) {
@@ -418,14 +476,28 @@ impl Machine for StringMachine {
     fn first(&mut self, state: &StringState) -> Option<ByteSet> {
         Some(match state {
             StringState::Open => ByteSet::of(b"\""),
-            StringState::Body(content) => {
-                let mut first = self.content.first(content)?;
-                first.insert(b'"');
-                first.insert(b'\\');
-                first
-            }
-            StringState::Escape(_) => ByteSet::of(ESCAPES),
-            StringState::Unit { .. } | StringState::LowUnit { .. } => ByteSet::of(HEXADECIMAL),
+            StringState::Body(content) => match self.content.listed_first(content) {
+                Some(listed) => self.first_of_listed(content, listed),
+                None => {
+                    let mut first = self.content.first(content)?;
+                    first.insert(b'"');
+                    first.insert(b'\\');
+                    first
+                }
+            },
+            StringState::Escape(content) => match self.content.listed_first(content) {
+                Some(listed) => self.escapes_of(listed),
+                None => ByteSet::of(ESCAPES),
+            },
+            StringState::Unit {
+                content,
+                digits,
+                value,
+            } => match self.content.listed_first(content) {
+                Some(listed) => self.digits_of(listed, *digits, *value),
+                None => ByteSet::of(HEXADECIMAL),
+            },
+            StringState::LowUnit { .. } => ByteSet::of(HEXADECIMAL),
             StringState::BetweenUnits { .. } => ByteSet::of(b"\\u"),
             StringState::Closed(_) => ByteSet::default(),
         })
@@ -440,6 +512,17 @@ impl Machine for StringMachine {
 
     fn is_grounded(&self) -> bool {
         matches!(self.content, Content::Grounded(_))
+    }
+
+    fn is_listed(&self) -> bool {
+        self.content.is_listed()
+    }
+
+    fn listing(&self, state: &StringState) -> Option<Listing> {
+        match state {
+            StringState::Body(content) => self.content.listing(content),
+            _ => None,
+        }
     }
 
     fn continuations(
@@ -503,11 +586,9 @@ impl Machine for StringMachine {
         let StringState::Body(content) = state else {
             return None;
         };
-        let Uniform { state, except } = self.content.uniform(content)?;
-        Some(Uniform {
-            state: StringState::Body(state),
-            except,
-        })
+        let uniform = self.content.uniform(content)?;
+        let state = StringState::Body(uniform.state.clone());
+        Some(uniform.with_state(state))
     }
 
     fn memory(&self) -> usize {

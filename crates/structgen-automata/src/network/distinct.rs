@@ -395,15 +395,17 @@ impl Machine for ItemMachine {
         if state.is_exact || self.is_partial {
             return None;
         }
-        let (set, mut except) = {
+        let (set, uniform) = {
             let item = self.item();
             let network = item.network.call();
             let [element] = *network.elements(state.pair.0) else {
                 return None;
             };
-            let (frame, except) = network.uniform(element.frame)?;
-            (network.single(frame, element.below).ok()?, except)
+            let uniform = network.uniform(element.frame)?;
+            let set = network.single(uniform.state, element.below).ok()?;
+            (set, uniform)
         };
+        let mut except = uniform.except.clone();
         let mut excluded = {
             let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
             values.first(state.pair.1).ok()?
@@ -414,7 +416,10 @@ impl Machine for ItemMachine {
         except.sort_unstable();
         except.dedup();
         let state = self.state((set, Excluded::NONE), false).ok()??;
-        Some(Uniform { state, except })
+        Some(Uniform {
+            except,
+            ..uniform.with_state(state)
+        })
     }
 
     fn sketch(&mut self, state: &ItemState) -> Result<Option<ItemState>, StepError> {

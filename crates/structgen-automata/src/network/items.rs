@@ -5,7 +5,8 @@ use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{AllowedKeys, KeyContent, Punctuation, TextSet};
+use crate::json::{KeyContent, Punctuation, TextSet};
+use crate::listing::AllowedKeys;
 use crate::program::{Alternative, ArrayProgram, Program};
 use crate::value::Value;
 

@@ -6,9 +6,8 @@ use super::register::ObjectRegister;
 use super::sets::{LOST, Place};
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{
-    AllowedKeys, ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class,
-};
+use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
+use crate::listing::AllowedKeys;
 use crate::program::{Alternative, MembersLeft, Meter, NodeId, ObjectProgram, Slot};
 
 impl Call<'_> {

@@ -39,7 +39,7 @@ use crate::program::{NodeId, Program};
 use crate::terminal::{Reach, START, TerminalCursor};
 use crate::{
     ByteClasses, ByteSet, Children, Continuations, LimitExceeded, LiteralsPlace, Span, StepError,
-    TokenLengths,
+    TokenLengths, Uniform,
 };
 
 use distinct::Item;
@@ -383,15 +383,14 @@ impl Network {
         self.terminals.get(frame.terminal).first(frame.state)
     }
 
-    /// Returns the frame after any plain text, if it is the same for all; see
-    /// [`Machine::uniform`](crate::Machine::uniform). The second value are the first bytes of texts for which it is
-    /// not.
-    pub fn uniform(&self, frame: Frame) -> Option<(Frame, Vec<u8>)> {
+    /// Returns how a string that may hold any text ends, see [`Machine::uniform`](crate::Machine::uniform).
+    pub fn uniform(&self, frame: Frame) -> Option<Uniform<Frame>> {
         if !frame.reads() {
             return None;
         }
         let uniform = self.terminals.get(frame.terminal).uniform(frame.state)?;
-        Some((frame.with_state(uniform.state), uniform.except))
+        let state = frame.with_state(uniform.state);
+        Some(uniform.with_state(state))
     }
 
     /// Returns the approximate size of the states in bytes.
@@ -549,6 +548,27 @@ impl Call<'_> {
             }
         }
         Ok(self.intern(found)?)
+    }
+
+    /// Returns a superset of the bytes that may come next, if it is known without trying them.
+    #[must_use]
+    pub fn known_first(&self, set: SetId) -> Option<ByteSet> {
+        if let Some(&known) = self.firsts.get(&set) {
+            return Some(known);
+        }
+        let mut first = ByteSet::default();
+        for &Element { frame, below } in self.sets.elements(set) {
+            if !frame.reads() {
+                continue;
+            }
+            let terminal = self.terminals.get(frame.terminal);
+            first.union_with(*terminal.known_first(frame.state)?);
+            if self.accept_label(frame).is_some() {
+                let after = self.follow(frame, below).ok()?;
+                first.union_with(self.known_first(after)?);
+            }
+        }
+        Some(*self.firsts.insert(set, first))
     }
 
     /// Returns a superset of the bytes that may come next, without those whose step is known to be dead.

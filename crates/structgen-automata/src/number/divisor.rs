@@ -90,6 +90,11 @@ impl Divisor {
         Some(self.exponent + i64::from(missing))
     }
 
+    /// Returns whether every integer is a multiple.
+    pub(super) fn divides_integers(&self) -> bool {
+        self.core == 1 && self.exponent <= 0
+    }
+
     /// Returns what must divide M so that M × 10^(`exponent` + `surplus`) is a multiple.
     pub(super) fn modulus(&self, surplus: u64) -> u64 {
         let helped = u64::from(self.power).min(surplus) as u32;

@@ -55,6 +55,31 @@ impl Mantissa {
         state.normalized(rules).live(rules)
     }
 
+    pub(super) fn has_point(&self) -> bool {
+        self.has_point
+    }
+
+    /// Returns the number of digits that may follow, whatever they are, before a point or an exponent; `None` if it
+    /// depends on the digits.
+    pub(super) fn free_digits(&self, rules: &Rules) -> Option<u32> {
+        let is_free = (self.lower, self.upper) == (Standing::Free, Standing::Free);
+        // In a fraction without redundant digits, a zero needs a digit after it.
+        let is_plain = !self.has_point || rules.form.redundant_fraction;
+        let is_multiple = match &rules.divisor {
+            None => true,
+            Some(divisor) => !self.has_point && divisor.divides_integers(),
+        };
+        if !is_free || !is_plain || !is_multiple || self.is_zero {
+            return None;
+        }
+        let most = i32::from(rules.form.integer_digits);
+        let left = match self.has_point {
+            true => i32::from(rules.form.fraction_digits) - i32::from(self.fraction_digits),
+            false => most - self.position,
+        };
+        u32::try_from(left).ok()
+    }
+
     /// Returns the live state after one more digit.
     pub(super) fn digit(&self, rules: &Rules, digit: u8) -> Option<Self> {
         let mut next = *self;

@@ -16,7 +16,7 @@ mod search;
 use structgen_grammar::{NumberForm, NumberSet};
 
 use crate::bytes::run_between;
-use crate::{ByteSet, LimitExceeded, Machine};
+use crate::{ByteClasses, ByteSet, Ends, LimitExceeded, Machine, Span};
 
 use bound::{Magnitudes, Standing};
 use divisor::Divisor;
@@ -172,8 +172,40 @@ impl Machine for NumberMachine {
         run_between(SIGNIFICANT, byte)
     }
 
-    fn first(&mut self, _state: &NumberState) -> Option<ByteSet> {
-        Some(ByteSet::of(SIGNIFICANT))
+    fn first(&mut self, state: &NumberState) -> Option<ByteSet> {
+        let mut first = ByteSet::of(b"0123456789");
+        match state.0 {
+            Phase::Start => first.insert(b'-'),
+            Phase::Minus => {}
+            Phase::Mantissa(mantissa) => {
+                if !mantissa.has_point() && self.rules.form.fraction_digits > 0 {
+                    first.insert(b'.');
+                }
+                if self.rules.exponent_digits > 0 {
+                    first.insert(b'e');
+                    first.insert(b'E');
+                }
+            }
+            Phase::Exponent(_) => {
+                first.insert(b'+');
+                first.insert(b'-');
+            }
+        }
+        Some(first)
+    }
+
+    fn span(&mut self, state: &NumberState) -> Option<Span> {
+        let Phase::Mantissa(mantissa) = state.0 else {
+            return None;
+        };
+        Some(Span {
+            closed: ByteClasses::of_bytes(b'0'..=b'9'),
+            code_points: mantissa.free_digits(&self.rules)?,
+            exits: ByteClasses::of_bytes(*b".eE"),
+            goes_on: false,
+            // Wherever the number ends, it does so under its only label.
+            ends: Ends::Under(0),
+        })
     }
 
     fn has_classes(&self, state: &NumberState) -> bool {

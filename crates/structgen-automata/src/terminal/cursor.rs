@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{DEAD, NOT_FINAL, Reach, State, Terminal, TerminalState, UNKNOWN};
-use crate::{ByteSet, Span, StepError};
+use crate::{ByteSet, Listing, Span, StepError};
 
 /// A state of a terminal with its cached data: most steps look up only the state that they lead to.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,20 @@ impl<'t> TerminalCursor<'t> {
     #[must_use]
     pub fn span(self, search: bool) -> Option<Span> {
         self.terminal.span_of(self.state, self.known, search)
+    }
+
+    /// Returns a superset of the bytes that may come next, if it is known without trying them.
+    #[inline]
+    #[must_use]
+    pub fn known_first(self) -> Option<&'t ByteSet> {
+        self.terminal.known_first_of(self.state, self.known)
+    }
+
+    /// Returns the listed texts with which a JSON string may go on, if the state is within one that has to be listed.
+    #[inline]
+    #[must_use]
+    pub fn listing(self) -> Option<Listing> {
+        self.terminal.listing(self.state)
     }
 
     /// As [`Terminal::first`].

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{DEAD, TerminalState};
-use crate::{ByteSet, Children, Continuations, LiteralsPlace, Machine, Span, StepError, Uniform};
+use crate::{
+    ByteSet, Children, Continuations, Listing, LiteralsPlace, Machine, Span, StepError, Uniform,
+};
 
 /// A machine with numbered states, whatever their type.
 pub(super) trait Numbered {
@@ -17,6 +19,7 @@ pub(super) trait Numbered {
     fn span(&mut self, state: TerminalState) -> Option<Span>;
     fn has_classes(&self, state: TerminalState) -> bool;
     fn literals(&self, state: TerminalState) -> Option<LiteralsPlace>;
+    fn listing(&self, state: TerminalState) -> Option<Listing>;
     fn continuations(
         &mut self,
         state: TerminalState,
@@ -113,6 +116,10 @@ impl<M: Machine> Numbered for Numbering<M> {
         self.machine.literals(self.states[state as usize].as_ref()?)
     }
 
+    fn listing(&self, state: TerminalState) -> Option<Listing> {
+        self.machine.listing(self.states[state as usize].as_ref()?)
+    }
+
     fn continuations(
         &mut self,
         state: TerminalState,
@@ -131,9 +138,9 @@ impl<M: Machine> Numbered for Numbering<M> {
 
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>> {
         let from = self.states[state as usize].as_ref()?;
-        let Uniform { state, except } = self.machine.uniform(from)?;
-        let state = self.number(state);
-        Some(Uniform { state, except })
+        let uniform = self.machine.uniform(from)?;
+        let state = self.number(uniform.state.clone());
+        Some(uniform.with_state(state))
     }
 
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError> {

@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
-use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
+use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
-use super::{SignedTrie, Strings, VocabularyTables, first_bytes, prefixes};
+use super::{
+    AnyStrings, SignedTrie, Strings, VocabularyTables, first_bytes, plain_texts, prefixes,
+};
 use crate::signs::Signs;
 use crate::texts::Texts;
 
 /// The version changes with the contents and layout of the tables; a file of another version is computed again.
 const FORMAT: Format = Format {
     magic: *b"sg-tabls",
-    version: 4,
+    version: 5,
 };
 
 /// Where [`VocabularyTables::load_or_build`] got the tables.
@@ -91,7 +93,7 @@ impl VocabularyTables {
         let signs = Signs::take(&mut reader, vocabulary.trie())?;
         let texts = Texts::take(&mut reader, ids)?;
         let spaced = Texts::take(&mut reader, ids)?;
-        let strings = Strings::take(&mut reader, &vocabulary)?;
+        let strings = Strings::take(&mut reader, &vocabulary, &plain_texts(&texts))?;
         let long = SignedTrie::take(&mut reader, ids)?;
         let longest_gap: u16 = reader.take_one()?;
         if usize::from(longest_gap) > vocabulary.max_token_len() {
@@ -152,32 +154,34 @@ impl Strings {
             signed.put(writer);
         }
         writer.put(&self.at_quote);
-        writer.put(&self.escaped_inside[0]);
-        writer.put(&self.escaped_inside[1]);
     }
 
-    fn take(reader: &mut Reader, vocabulary: &Vocabulary) -> Result<Self, ArtifactError> {
+    fn take(
+        reader: &mut Reader,
+        vocabulary: &Vocabulary,
+        plain: &TokenMask,
+    ) -> Result<Self, ArtifactError> {
         let ids = vocabulary.len();
         let mut signed = || SignedTrie::take(reader, ids);
         let (closing, remainders) = (signed()?, signed()?);
         let (escaped, escaped_closing) = (signed()?, signed()?);
-        let mut list = || -> Result<Vec<TokenId>, ArtifactError> {
-            let tokens: Column<TokenId> = reader.take()?;
-            if tokens.iter().any(|token| token.index() >= ids) {
-                return Err(ArtifactError::Contents("a token beyond the vocabulary"));
-            }
-            Ok(tokens.to_vec())
+        let at_quote: Column<TokenId> = reader.take()?;
+        if at_quote.iter().any(|token| token.index() >= ids) {
+            return Err(ArtifactError::Contents("a token beyond the vocabulary"));
+        }
+        let tokens_of = |signed: &SignedTrie| -> Vec<(TokenId, &[u8])> {
+            let tokens = signed.trie.subtree_tokens(TokenTrie::ROOT).iter();
+            { tokens.map(|&id| (id, vocabulary.token_bytes(id).unwrap_or_default())) }.collect()
         };
-        let tokens = closing.trie.subtree_tokens(TokenTrie::ROOT).iter();
-        let tokens = tokens.map(|&id| (id, vocabulary.token_bytes(id).unwrap_or_default()));
+        let (text, escapes) = (tokens_of(&closing), tokens_of(&escaped));
         Ok(Self {
-            prefixes: prefixes(tokens),
+            any: AnyStrings::new(vocabulary, plain, &[&text[..], &escapes[..]].concat()),
+            prefixes: prefixes(text.into_iter()),
             closing,
             remainders,
-            at_quote: list()?,
+            at_quote: at_quote.to_vec(),
             escaped,
             escaped_closing,
-            escaped_inside: [list()?, list()?],
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::texts::Texts;
 
 /// The state of a walk: usually inside one terminal, where a step is a table lookup.
 #[derive(Clone, Copy)]
-pub(super) enum Cursor<'n> {
+pub(crate) enum Cursor<'n> {
     /// Inside the terminal on top of the only stack, where it cannot end.
     Inside(Top<'n>),
     /// The same where the terminal may end under `label`, such as a number or whitespace; `after` is what then follows.
@@ -26,18 +26,41 @@ pub(super) enum Cursor<'n> {
 
 /// The top of a stack: a terminal in progress.
 #[derive(Clone, Copy)]
-pub(super) struct Top<'n> {
+pub(crate) struct Top<'n> {
     element: Element,
     pub(super) at: TerminalCursor<'n>,
 }
 
 impl<'n> Top<'n> {
     #[inline]
-    fn new(network: &'n Call<'_>, element: Element) -> Self {
+    pub(crate) fn new(network: &'n Call<'_>, element: Element) -> Self {
         Self {
             element,
             at: network.cursor(element.frame),
         }
+    }
+
+    /// Returns the cursor after the terminal, which ends under the label.
+    pub(super) fn behind(self, label: u32, network: &'n Call<'_>) -> Result<Cursor<'n>, StepError> {
+        let Element { frame, below } = self.element;
+        Cursor::new(network, network.follow_under(frame, label, below)?)
+    }
+
+    /// Returns the cursor after some bytes of the terminal, or `None` if no text continues.
+    pub(crate) fn run<'b>(
+        self,
+        bytes: impl IntoIterator<Item = &'b u8>,
+        network: &'n Call<'_>,
+        memory: Memory,
+    ) -> Result<Option<Cursor<'n>>, StepError> {
+        let mut at = self.at;
+        for &byte in bytes {
+            match at.step(byte, memory)? {
+                Some(next) => at = next,
+                None => return Ok(None),
+            }
+        }
+        Cursor::of(network, self.moved_to(at)).map(Some)
     }
 
     /// Returns the top with its terminal in another state.
@@ -139,7 +162,21 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// Returns a superset of the bytes that may come next, without trying each.
+    /// Returns a superset of the bytes that may come next, if it is known without trying them.
+    pub(super) fn known_first(self, network: &'n Call<'_>) -> Option<ByteSet> {
+        match self {
+            Self::Inside(top) => top.at.known_first().copied(),
+            Self::Ending { top, after, .. } => {
+                let mut first = network.known_first(after)?;
+                first.union_with(*top.at.known_first()?);
+                Some(first)
+            }
+            Self::Set(set) => network.known_first(set),
+            Self::Nowhere => None,
+        }
+    }
+
+    /// Returns a superset of the bytes that may come next, trying them if need be.
     pub(super) fn first(self, network: &'n Call<'_>) -> ByteSet {
         match self {
             Self::Inside(top) => top.at.first(),
@@ -173,14 +210,12 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// Returns where plain text leads from here if it begins with none of the returned bytes and leads to one state.
-    pub(super) fn text(self, network: &'n Call<'_>) -> Option<(Self, ByteSet)> {
-        let Self::Inside(Top { element, .. }) = self else {
-            return None;
-        };
-        let (frame, except) = network.uniform(element.frame)?;
-        let text = Top::new(network, Element { frame, ..element });
-        Some((Self::of(network, text).ok()?, ByteSet::of(&except)))
+    /// Returns how the string ends if it may hold any text.
+    pub(super) fn any_text(self, network: &'n Call<'_>) -> Option<AnyText<'n>> {
+        match self {
+            Self::Inside(top) => AnyText::new(network, top.element),
+            _ => None,
+        }
     }
 
     /// Returns a span of text that continues from here, whatever may leave it.
@@ -195,6 +230,48 @@ impl<'n> Cursor<'n> {
         let spans = elements.filter_map(|element| network.span(element.frame, search));
         // The largest one.
         spans.max_by_key(|span| (span.closed.len(), span.code_points))
+    }
+}
+
+/// A state in a string that may hold any text, up to a maximum length: how the string ends is the same for all texts,
+/// or for all but a few.
+pub(crate) struct AnyText<'n> {
+    /// A state after text, in which the string may end.
+    pub(super) text: Top<'n>,
+    /// The first bytes of texts after which it ends differently, or may not end; a quote for the empty text.
+    pub(crate) except: ByteSet,
+    /// The minimum number of characters before the string may end.
+    pub(super) at_least: u32,
+    /// The maximum number of characters.
+    pub(super) at_most: u32,
+    /// Whether plain text of any length, the empty one aside, leads to the same state.
+    is_one_state: bool,
+}
+
+impl<'n> AnyText<'n> {
+    pub(crate) fn new(network: &'n Call<'_>, element: Element) -> Option<Self> {
+        // Where a terminal may end, a quote may come after it.
+        if network.accept_label(element.frame).is_some() {
+            return None;
+        }
+        let uniform = network.uniform(element.frame)?;
+        let frame = uniform.state;
+        Some(Self {
+            text: Top::new(network, Element { frame, ..element }),
+            except: ByteSet::of(&uniform.except),
+            at_least: uniform.at_least,
+            at_most: uniform.at_most,
+            is_one_state: uniform.is_one_state(),
+        })
+    }
+
+    /// Returns the state after plain text, if it is one, and the first bytes of texts that lead elsewhere.
+    pub(crate) fn one_state(&self) -> Option<(Top<'n>, ByteSet)> {
+        let mut except = self.except;
+        if self.at_least > 0 {
+            except.insert(b'"');
+        }
+        self.is_one_state.then_some((self.text, except))
     }
 }
 

@@ -1,11 +1,13 @@
 //! The innermost loop: a few nodes below one at which a walk is inside a terminal.
 
-use structgen_automata::{Call, LimitExceeded, StepError};
-use structgen_vocab::TokenMask;
+use std::ops::Range;
+
+use structgen_automata::{Call, LimitExceeded, StepError, TerminalCursor};
+use structgen_vocab::{TokenMask, TokenTrie};
 
 use super::cursor::{Cursor, Top};
 use super::open::Stack;
-use super::{FEWEST_NODES, Walk};
+use super::{FEWEST_NODES, SOME_CHILDREN, Walk};
 
 impl Walk<'_> {
     /// Adds the tokens below a node, as far as the walk stays inside the terminal: in memory order, remembering only
@@ -21,29 +23,23 @@ impl Walk<'_> {
     ) -> Result<bool, LimitExceeded> {
         let trie = self.trie;
         let mut depends_on_texts = false;
-        let end = trie.node(node).end();
-        // The nodes whose children are being read, from the first down.
+        // The nodes whose children are being visited, from the first down.
         let mut path = std::mem::take(&mut stack.inside);
         path.clear();
-        path.push((end, top.at));
+        path.push((trie.child_places(node), top.at));
         let mut steps = 0;
-        let mut i = node + 1;
-        while i < end {
-            let node = trie.node(i);
-            while path.last().is_some_and(|&(end, _)| end <= i) {
+        while let Some((places, at)) = path.last_mut() {
+            let at = *at;
+            let Some(place) = next_place(trie, places, at) else {
                 path.pop();
-            }
-            let Some(&(_, at)) = path.last() else {
-                break;
+                continue;
             };
+            let i = trie.child_node(place);
             steps += 1;
-            let after = node.end();
-            let next = match at.step(node.byte(), self.memory) {
+            let byte = trie.child_bytes()[place as usize];
+            let next = match at.step(byte, self.memory) {
                 Ok(Some(next)) if next.accept().is_none() => next,
-                Ok(None) => {
-                    i = after;
-                    continue;
-                }
+                Ok(None) => continue,
                 ended => {
                     let opened =
                         ended.map(|next| next.map(|next| Cursor::of(network, top.moved_to(next))));
@@ -61,17 +57,15 @@ impl Walk<'_> {
                             StepError::Limit(limit) => return Err(limit),
                         },
                     }
-                    i = after;
                     continue;
                 }
             };
-            let below = after - i - 1;
+            let below = trie.node(i).end() - i - 1;
             if below >= FEWEST_NODES
                 && let Some(span) = next.span(false)
             {
                 if self.signs.below(i).is_within(&span, 0) {
                     self.allow(trie.subtree_tokens(i), mask);
-                    i = after;
                     continue;
                 }
                 if span.is_free() {
@@ -79,18 +73,36 @@ impl Walk<'_> {
                     let cursor = Cursor::Inside(top.moved_to(next));
                     let open = self.open(i, cursor, network);
                     stack.push(open.free(), None);
-                    i = after;
                     continue;
                 }
             }
             self.allow(trie.tokens(i), mask);
-            if below > 0 {
-                path.push((after, next));
+            if below > 0
+                && byte == b'"'
+                && let Some(listing) = next.listing()
+            {
+                let place = (top.moved_to(next), &listing);
+                depends_on_texts |= self.run_listed(i, place, network, stack, mask)?;
+            } else if below > 0 {
+                path.push((trie.child_places(i), next));
             }
-            i += 1;
         }
         self.counts.steps(steps);
         stack.inside = path;
         Ok(depends_on_texts)
+    }
+}
+
+/// Returns the next of a node's children that may continue, as far as that is known.
+#[inline]
+fn next_place(trie: &TokenTrie, places: &mut Range<u32>, at: TerminalCursor<'_>) -> Option<u32> {
+    let bytes = trie.child_bytes();
+    let first = match places.len() {
+        ..SOME_CHILDREN => None,
+        _ => at.known_first(),
+    };
+    match first {
+        None => places.next(),
+        Some(first) => places.find(|&place| first.contains(bytes[place as usize])),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use structgen_automata::{ByteSet, TerminalCursor};
+use structgen_automata::{Beginning, ByteSet, TerminalCursor};
 use structgen_vocab::TokenTrie;
 
 use super::cursor::Cursor;
@@ -54,8 +54,10 @@ pub(super) struct Stack<'n> {
     open: Vec<(Open<'n>, bool)>,
     regions: Vec<Region>,
     pub(super) exits: Vec<u32>,
+    /// The beginnings of listed texts that are still to be visited, kept as a buffer.
+    pub(super) listed: Vec<(u32, Beginning)>,
     /// The path of the innermost loop, kept as a buffer.
-    pub(super) inside: Vec<(u32, TerminalCursor<'n>)>,
+    pub(super) inside: Vec<(Range<u32>, TerminalCursor<'n>)>,
 }
 
 impl<'n> Stack<'n> {
@@ -64,6 +66,7 @@ impl<'n> Stack<'n> {
             open: Vec::with_capacity(ROOM),
             regions: Vec::new(),
             exits: Vec::new(),
+            listed: Vec::new(),
             inside: Vec::new(),
         }
     }

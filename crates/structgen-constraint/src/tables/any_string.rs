@@ -1,0 +1,205 @@
+//! What tokens do in a JSON string that may hold anything.
+
+use rustc_hash::FxHashMap;
+use structgen_automata::{ByteSet, DEAD, START, Terminal, any_string};
+use structgen_grammar::EscapeForm;
+use structgen_vocab::{TokenId, TokenMask, Vocabulary};
+
+use super::{Listed, SignedTrie};
+
+/// What tokens do in strings that may hold anything.
+#[derive(Debug)]
+pub(crate) struct AnyStrings {
+    /// The nodes of [`OPENINGS`] in the vocabulary's trie.
+    openings: [Option<u32>; OPENINGS.len()],
+    by_form: [InForm; 2],
+}
+
+/// What tokens may have in front of a string that they open.
+const OPENINGS: [&[u8]; 2] = [b"\"", b" \""];
+
+/// What tokens do in strings with escapes of one form.
+#[derive(Debug)]
+struct InForm {
+    /// Within the string.
+    inside: AnyString,
+    /// After each of the [`OPENINGS`].
+    opened: [AnyString; OPENINGS.len()],
+}
+
+impl AnyStrings {
+    /// Sorts the tokens of a vocabulary, of which some are plain text in a string, and others more than that.
+    pub(super) fn new(vocabulary: &Vocabulary, plain: &TokenMask, more: &[Listed<'_>]) -> Self {
+        let none = TokenMask::new(vocabulary.len());
+        let trie = vocabulary.trie();
+        let openings = OPENINGS.map(|opening| trie.find(opening));
+        let by_form = [EscapeForm::Any, EscapeForm::Needed].map(|form| InForm {
+            inside: AnyString::new(more.iter().copied(), plain.clone(), form),
+            opened: std::array::from_fn(|opening| {
+                let tokens = openings[opening].map(|node| trie.subtree_tokens(node));
+                let rest = |&id: &TokenId| {
+                    let bytes = vocabulary.token_bytes(id).unwrap_or_default();
+                    (id, &bytes[OPENINGS[opening].len()..])
+                };
+                AnyString::new(tokens.into_iter().flatten().map(rest), none.clone(), form)
+            }),
+        });
+        Self { openings, by_form }
+    }
+
+    /// Returns what tokens do within a string.
+    pub(crate) fn inside(&self, form: EscapeForm) -> &AnyString {
+        &self.in_form(form).inside
+    }
+
+    /// Returns what tokens do in a string that they open at this node of the vocabulary's trie; `None` if few tokens
+    /// do.
+    pub(crate) fn opened(&self, node: u32, form: EscapeForm) -> Option<&AnyString> {
+        let opening = self.openings.iter().position(|&at| at == Some(node))?;
+        Some(&self.in_form(form).opened[opening])
+    }
+
+    /// Returns the tokens that close a string with any escapes.
+    pub(super) fn closing(&self) -> impl Iterator<Item = TokenId> + '_ {
+        self.inside(EscapeForm::Any).texts.keys().copied()
+    }
+
+    fn in_form(&self, form: EscapeForm) -> &InForm {
+        match form {
+            EscapeForm::Any => &self.by_form[0],
+            EscapeForm::Needed => &self.by_form[1],
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let forms = self.by_form.iter();
+        let strings = forms.flat_map(|form| form.opened.iter().chain([&form.inside]));
+        strings.map(AnyString::memory).sum()
+    }
+}
+
+/// What tokens do in a string that may hold anything, from some place in it on: every text leads to the same state, so
+/// only what follows the closing quote matters.
+#[derive(Debug)]
+pub(crate) struct AnyString {
+    /// The tokens that stay in the string.
+    pub(crate) inside: TokenMask,
+    /// The tokens that end with the closing quote.
+    pub(crate) at_quote: Vec<TokenId>,
+    /// The other tokens that close the string, by what follows the quote.
+    pub(crate) remainders: SignedTrie,
+    /// The texts with which tokens close the string.
+    texts: FxHashMap<TokenId, ClosedText>,
+    /// Whether a text begins with an escape by number, which may spell any character.
+    begins_with_unit: bool,
+}
+
+/// What is known of the text with which a token closes a string.
+#[derive(Clone, Copy, Debug)]
+struct ClosedText {
+    /// Its first byte, or the quote.
+    first: u8,
+    /// The number of its characters.
+    characters: u32,
+}
+
+impl AnyString {
+    /// Sorts tokens, given their bytes from that place on; others are known to stay in the string.
+    fn new<'t>(
+        tokens: impl IntoIterator<Item = Listed<'t>>,
+        mut inside: TokenMask,
+        form: EscapeForm,
+    ) -> Self {
+        let string = any_string(form).expect("a string that may hold anything has no limit");
+        let (mut at_quote, mut remainders) = (Vec::new(), Vec::new());
+        let mut closed = Vec::new();
+        for (id, bytes) in tokens {
+            match run(&string, bytes) {
+                Place::Nowhere => {}
+                Place::Inside => inside.allow(id),
+                Place::Closed(end) => {
+                    closed.push((id, &bytes[..end]));
+                    match &bytes[end..] {
+                        [] => at_quote.push(id),
+                        remainder => remainders.push((id, remainder)),
+                    }
+                }
+            }
+        }
+        let mut begins_with_unit = false;
+        let texts = closed.into_iter().map(|(id, text): Listed<'t>| {
+            begins_with_unit |= text.starts_with(b"\\u");
+            let text = ClosedText {
+                first: text.first().copied().unwrap_or(b'"'),
+                characters: characters(text),
+            };
+            (id, text)
+        });
+        Self {
+            texts: texts.collect(),
+            inside,
+            at_quote,
+            remainders: SignedTrie::new(remainders),
+            begins_with_unit,
+        }
+    }
+
+    /// Returns whether an escape may spell the beginning of a text that begins with one of these bytes.
+    pub(crate) fn may_spell(&self, except: ByteSet) -> bool {
+        let mut content = except;
+        content.remove(b'"');
+        let has_short_escape = |byte: u8| byte < b' ' || matches!(byte, b'/' | b'\\');
+        let mut escapable = content;
+        !content.is_empty()
+            && (self.begins_with_unit
+                || std::iter::from_fn(|| escapable.pop()).any(has_short_escape))
+    }
+
+    /// Returns whether a token closes the string after at least so many characters, and does not begin with one of
+    /// these bytes.
+    pub(crate) fn closes(&self, token: TokenId, except: ByteSet, at_least: u32) -> bool {
+        let text = self.texts.get(&token);
+        text.is_some_and(|text| !except.contains(text.first) && text.characters >= at_least)
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.inside.len() / 8
+            + self.at_quote.len() * size_of::<TokenId>()
+            + self.remainders.memory()
+            + self.texts.capacity() * size_of::<(TokenId, ClosedText)>()
+    }
+}
+
+/// Where some bytes lead.
+enum Place {
+    /// No string continues with them.
+    Nowhere,
+    Inside,
+    /// Behind the closing quote, after so many of the bytes.
+    Closed(usize),
+}
+
+fn run(string: &Terminal, bytes: &[u8]) -> Place {
+    let step = |state, byte| {
+        let next = string.step(state, byte);
+        next.expect("a string that may hold anything has no limit")
+    };
+    let mut state = step(START, b'"');
+    for (offset, &byte) in bytes.iter().enumerate() {
+        state = step(state, byte);
+        if state == DEAD {
+            return Place::Nowhere;
+        }
+        if string.is_end(state) {
+            return Place::Closed(offset + 1);
+        }
+    }
+    Place::Inside
+}
+
+/// Returns the number of characters of the text of a string, which ends with the quote.
+fn characters(text: &[u8]) -> u32 {
+    let string = [b"\"", text].concat();
+    let string: String = serde_json::from_slice(&string).unwrap_or_default();
+    string.chars().count() as u32
+}
