@@ -9,6 +9,7 @@ mod bytes;
 mod components;
 mod interned;
 mod limit;
+mod meter;
 mod token_lengths;
 
 // `Input`: a text that grounded values come from.
@@ -58,6 +59,7 @@ pub use json::Utf8;
 pub use limit::{Limits, StepError};
 pub use listing::{Beginning, Listing};
 pub use machine::{AfterEnd, Children, Continuations, LiteralsPlace, Machine, Uniform};
+pub use meter::MachineMeter;
 pub use network::{Begun, Call, Element, Frame, Memory, Network, SetId};
 pub use program::{GuideRefused, Program, ProgramError, any_string};
 pub use terminal::{DEAD, START, Terminal, TerminalCursor, TerminalState};

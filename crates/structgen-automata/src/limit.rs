@@ -46,6 +46,15 @@ pub struct Limits {
     pub cancel: Option<CancelToken>,
 }
 
+impl Limits {
+    /// The maximum number of expressions of regular sets to look at in one operation. Looking at one takes about as long
+    /// as visiting an alternative.
+    #[must_use]
+    pub fn machine_work(&self) -> u64 {
+        self.work
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -229,6 +229,11 @@ pub trait Machine {
         0
     }
 
+    /// Returns the number of expressions that the machine has looked at, where steps differ much in their work.
+    fn work(&self) -> u64 {
+        0
+    }
+
     /// Returns the approximate size in bytes of the machine's own tables.
     fn memory(&self) -> usize {
         0

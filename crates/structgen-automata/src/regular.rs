@@ -48,6 +48,10 @@ impl Machine for RegularMachine {
         self.abstract_counters(state, lookahead)
     }
 
+    fn work(&self) -> u64 {
+        RegularMachine::work(self)
+    }
+
     fn memory(&self) -> usize {
         RegularMachine::memory(self)
     }

@@ -19,6 +19,7 @@ pub use self::cursor::TerminalCursor;
 use self::numbering::{Numbered, Numbering};
 use self::span::{Link, Run};
 use crate::bytes::common_run;
+use crate::meter;
 use crate::{
     ByteClasses, ByteSet, Children, Continuations, LimitExceeded, Listing, LiteralsPlace, Machine,
     SHORT_TEXT, Span, StepError, TokenLengths, Uniform,
@@ -357,8 +358,10 @@ impl Terminal {
         state: TerminalState,
         byte: u8,
     ) -> Result<Steps, StepError> {
+        let before = source.numbered.work();
         let next = source.numbered.step(state, byte)?;
         self.describe(source, next);
+        meter::add(source.numbered.work() - before)?;
         let (low, high) = source.numbered.alike(state, byte);
         let steps = Steps { low, high, next };
         let known = &self.known[state as usize];

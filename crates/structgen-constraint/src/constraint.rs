@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use structgen_automata::{BoundProgram, CaptureProgram, Input, LimitExceeded, Limits, Program};
+use structgen_automata::{
+    BoundProgram, CaptureProgram, Input, LimitExceeded, Limits, MachineMeter, Program,
+};
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
@@ -282,6 +284,12 @@ impl CompiledConstraint {
         attempt: impl FnOnce(&States) -> Result<T, MatcherError>,
     ) -> Result<T, MatcherError> {
         self.inner.store.renew(epoch, self.shared(), attempt)
+    }
+
+    /// Limits the work of machines for one operation on this thread.
+    #[inline]
+    pub(crate) fn meter(&self) -> MachineMeter {
+        MachineMeter::begin(self.program().limits().machine_work())
     }
 
     /// Starts an operation on some states of this constraint.

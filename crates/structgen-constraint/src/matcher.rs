@@ -145,6 +145,7 @@ impl Matcher {
         } = self;
         let cancel = cancel.as_ref();
         cancel.map_or(Ok(()), CancelToken::check)?;
+        let _meter = constraint.meter();
         let states = constraint.states_with_room()?;
         let visit = constraint.visit(&states).with_cancel_token(cancel);
         let found = progress.enter(&visit).and_then(|()| ask(&visit, progress));

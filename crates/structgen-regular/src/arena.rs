@@ -9,6 +9,7 @@ use super::counted::Skeleton;
 use super::finite::{FiniteState, FiniteStates};
 use super::look::{Looks, PartId, Tracker};
 use crate::SHORT_TEXT;
+use crate::limit::MOST_WORK;
 
 /// The id of an expression: its index in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,6 +150,14 @@ pub(super) struct Arena {
     /// The number of operands of all nodes, which the limit on expressions includes.
     operands: usize,
     pub(super) looks: Looks,
+    /// The work so far: expressions and operands that were looked at.
+    pub(super) work: u64,
+    /// The work at which an operation gives up.
+    pub(super) most_work: u64,
+    /// The size at which expressions are no longer unfolded.
+    pub(super) most_size: usize,
+    /// Whether an expression is wrong because it could not be unfolded.
+    pub(super) is_broken: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -179,6 +188,10 @@ impl Arena {
             abstracted: FxHashMap::default(),
             operands: 0,
             looks: Looks::default(),
+            work: 0,
+            most_work: MOST_WORK,
+            most_size: usize::MAX,
+            is_broken: false,
         };
         arena.intern(Node::Never);
         arena.intern(Node::Empty);
@@ -344,15 +357,22 @@ impl Arena {
         }
     }
 
+    /// Returns whether the operation in progress has done too much work.
+    pub(super) fn is_tired(&self) -> bool {
+        self.work > self.most_work
+    }
+
     pub(super) fn intern(&mut self, node: Node) -> NodeId {
+        let operands = match &node {
+            Node::Union(arms) | Node::Intersection(arms) => arms.len(),
+            _ => 0,
+        };
+        self.work += 1 + operands as u64;
         if let Some(&id) = self.ids.get(&node) {
             return id;
         }
         let facts = self.facts_of(&node);
-        self.operands += match &node {
-            Node::Union(arms) | Node::Intersection(arms) => arms.len(),
-            _ => 0,
-        };
+        self.operands += operands;
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         self.ids.insert(node.clone(), id);
         self.nodes.push(node);

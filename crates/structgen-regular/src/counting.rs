@@ -70,7 +70,7 @@ impl RegularMachine {
             }
             let mut next_layer = BTreeMap::new();
             for (&state, &prefixes) in &layer {
-                for (byte, size) in self.steps.classes(state).sizes() {
+                for (byte, size) in self.steps.classes(state)?.sizes() {
                     if let Some(next) = self.step(&RegularState(state), byte)? {
                         seen.insert(next.0);
                         let count: &mut u64 = next_layer.entry(next.0).or_default();
@@ -93,7 +93,7 @@ impl RegularMachine {
             if self.is_accepting(&state) {
                 found.push(prefix.clone());
             }
-            for (first, size) in self.steps.classes(state.0).sizes() {
+            for (first, size) in self.steps.classes(state.0)?.sizes() {
                 let Some(next) = self.step(&state, first)? else {
                     continue;
                 };

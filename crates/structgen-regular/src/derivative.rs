@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::arena::{Arena, Node, NodeId};
 use super::byte_classes::{Boundaries, ByteClasses, SplitOff};
 use crate::LimitExceeded;
-use crate::limit::EXPRESSIONS;
+use crate::limit::{too_many_expressions, too_much_work};
 
 /// Buffers for walks over the arena, reused between calls.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +88,7 @@ impl Arena {
                 scratch.stack.pop();
                 continue;
             }
+            self.work += 1;
             let waiting = scratch.stack.len();
             if matches!(self.node(id), Node::Loop { .. }) {
                 // Unfolding adds nodes.
@@ -114,10 +115,10 @@ impl Arena {
                     self.remember_parts(id, byte, scratch);
                 }
                 if self.size() > limit {
-                    return Err(LimitExceeded {
-                        what: EXPRESSIONS,
-                        limit: limit as u64,
-                    });
+                    return Err(too_many_expressions(limit));
+                }
+                if self.is_tired() {
+                    return Err(too_much_work());
                 }
             }
         }

@@ -28,6 +28,7 @@ use self::arena::{Arena, NodeId};
 pub use self::cancel::CancelToken;
 pub use self::counting::{count, strings};
 pub use self::limit::LimitExceeded;
+use self::limit::too_many_expressions;
 use self::liveness::Liveness;
 use self::steps::Steps;
 
@@ -105,7 +106,11 @@ impl RegularMachine {
     /// If the expression itself is larger than the limit.
     pub fn new(regular: &Regular, limits: RegularLimits) -> Result<Self, LimitExceeded> {
         let mut arena = Arena::new();
+        arena.most_size = limits.expressions;
         let start = arena.lower(regular, &limits)?;
+        if arena.is_broken {
+            return Err(too_many_expressions(limits.expressions));
+        }
         Ok(Self {
             steps: Steps::new(arena, limits.expressions),
             start,
@@ -136,6 +141,7 @@ impl RegularMachine {
             if state == Arena::NEVER {
                 return Ok(false);
             }
+            self.steps.begin();
             state = self.steps.step(state, byte)?;
         }
         Ok(self.steps.arena.nullable(state))
@@ -145,6 +151,12 @@ impl RegularMachine {
     #[must_use]
     pub fn size(&self) -> usize {
         self.steps.arena.size()
+    }
+
+    /// Returns the work of the machine so far: the number of expressions that it looked at.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.steps.arena.work
     }
 
     /// Returns the approximate size of the machine in bytes.
@@ -179,6 +191,7 @@ impl RegularMachine {
     /// # Errors
     /// If a limit does not suffice to decide that.
     pub fn start(&mut self) -> Result<Option<RegularState>, LimitExceeded> {
+        self.steps.begin();
         self.if_live(self.start)
     }
 
@@ -191,6 +204,7 @@ impl RegularMachine {
         state: &RegularState,
         byte: u8,
     ) -> Result<Option<RegularState>, LimitExceeded> {
+        self.steps.begin();
         let next = self.steps.step(state.0, byte)?;
         self.if_live(next)
     }
@@ -225,7 +239,10 @@ impl RegularMachine {
 
     /// Returns the first and last byte of a run around `byte` that all lead to the same state.
     pub fn equivalent_bytes(&mut self, state: &RegularState, byte: u8) -> (u8, u8) {
-        self.steps.classes(state.0).run(byte)
+        match self.steps.classes(state.0) {
+            Ok(classes) => classes.run(byte),
+            Err(_) => (byte, byte),
+        }
     }
 
     /// Returns whether classes of characters may follow; `false` if only a literal is left.

@@ -46,3 +46,20 @@ impl LimitExceeded {
         self.what == MILLISECONDS
     }
 }
+
+/// The maximum work of one step with the search for a completion after it: up to a second.
+pub(crate) const MOST_WORK: u64 = 20_000_000;
+
+pub(crate) fn too_many_expressions(limit: usize) -> LimitExceeded {
+    LimitExceeded {
+        what: EXPRESSIONS,
+        limit: limit as u64,
+    }
+}
+
+pub(crate) fn too_much_work() -> LimitExceeded {
+    LimitExceeded {
+        what: "expressions looked at in one step of a regular set",
+        limit: MOST_WORK,
+    }
+}

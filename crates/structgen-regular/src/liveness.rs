@@ -54,7 +54,7 @@ impl Liveness {
         let mut tried = 0_usize;
         let mut queue = BinaryHeap::from([Reverse((0, 0, 0, order, id))]);
         while let Some(Reverse((_, _, depth, _, from))) = queue.pop() {
-            for byte in steps.classes(from).representatives() {
+            for byte in steps.classes(from)?.representatives() {
                 let next = steps.step(from, byte)?;
                 tried += 1;
                 match self.known(next, &steps.arena) {

@@ -8,7 +8,7 @@ use super::finite::{FiniteStates, Transition};
 use super::look::{Part, PartId};
 use super::{RegularLimits, characters};
 use crate::LimitExceeded;
-use crate::limit::EXPRESSIONS;
+use crate::limit::too_many_expressions;
 
 /// Identifies a shared subtree: its kind, the address of its children, and its counter.
 type SharedKey = (u8, usize, u32, Option<u32>);
@@ -65,10 +65,7 @@ impl Arena {
                 }
             }
             if self.size() > limits.expressions {
-                return Err(LimitExceeded {
-                    what: EXPRESSIONS,
-                    limit: limits.expressions as u64,
-                });
+                return Err(too_many_expressions(limits.expressions));
             }
         }
         Ok(match values.pop() {

@@ -149,6 +149,7 @@ impl Arena {
 
     /// Returns the union of the arms.
     pub(super) fn union(&mut self, mut arms: Vec<NodeId>) -> NodeId {
+        self.work += arms.len() as u64;
         if !self.simplify_union(&mut arms) {
             return Self::ALL_BYTES;
         }
@@ -278,6 +279,7 @@ impl Arena {
 
     /// Returns the intersection of the arms.
     pub(super) fn intersection(&mut self, mut arms: Vec<NodeId>) -> NodeId {
+        self.work += arms.len() as u64;
         let mut nested = Vec::new();
         arms.retain(|&arm| match self.node(arm) {
             Node::AllBytes => false,

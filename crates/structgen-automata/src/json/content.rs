@@ -89,6 +89,15 @@ impl Content {
         })
     }
 
+    /// Returns the work of the machines so far, see [`Machine::work`].
+    pub(crate) fn work(&self) -> u64 {
+        match self {
+            Self::Regular { machine, .. } => machine.work(),
+            Self::Keys(keys) => keys.work(),
+            Self::Any { .. } | Self::Literals(_) | Self::Grounded(_) => 0,
+        }
+    }
+
     /// Returns the approximate size in bytes of the tables of a regular set.
     pub(crate) fn memory(&self) -> usize {
         match self {

@@ -155,6 +155,10 @@ impl KeyContent {
         })
     }
 
+    pub(super) fn work(&self) -> u64 {
+        self.machines().map(|machine| machine.work()).sum()
+    }
+
     fn machines(&self) -> impl Iterator<Item = MutexGuard<'_, RegularMachine>> {
         let machines = self.classes.iter();
         machines.filter_map(|class| class.machine.as_ref().map(|(machine, _)| machine.lock()))

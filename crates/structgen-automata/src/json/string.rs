@@ -591,6 +591,10 @@ impl Machine for StringMachine {
         Some(uniform.with_state(state))
     }
 
+    fn work(&self) -> u64 {
+        self.content.work()
+    }
+
     fn memory(&self) -> usize {
         self.content.memory()
     }

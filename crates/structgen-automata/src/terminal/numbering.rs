@@ -33,6 +33,7 @@ pub(super) trait Numbered {
     fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
+    fn work(&self) -> u64;
     /// Returns the approximate size in bytes of the machine and its states.
     fn memory(&self) -> usize;
 }
@@ -174,6 +175,10 @@ impl<M: Machine> Numbered for Numbering<M> {
             Some(state) => self.machine.cost(state),
             None => 0,
         }
+    }
+
+    fn work(&self) -> u64 {
+        self.machine.work()
     }
 
     fn memory(&self) -> usize {

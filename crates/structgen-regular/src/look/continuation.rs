@@ -17,6 +17,11 @@ impl Arena {
         if let Some(&known) = self.looks.sets.get(&(part, rest, consuming)) {
             return known;
         }
+        // Parts within parts may have sets whose number is exponential in their depth.
+        if self.size() > self.most_size {
+            self.is_broken = true;
+            return Self::NEVER;
+        }
         let set = if consuming {
             self.consuming(part, rest)
         } else {
