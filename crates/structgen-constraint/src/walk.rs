@@ -192,7 +192,13 @@ impl Walk<'_> {
             if let Some(token) = cancel {
                 token.check_between(walked - 1, walked)?;
             }
-            let next = match cursor.step(network, byte, self.memory) {
+            // Nothing is stepped to from a leaf.
+            let next = match below {
+                0 => { cursor.continues(network, byte, self.memory) }
+                    .map(|continues| continues.then_some(Cursor::Nowhere)),
+                _ => cursor.step(network, byte, self.memory),
+            };
+            let next = match next {
                 Ok(None) => continue,
                 Ok(Some(next)) => next,
                 Err(StepError::NeedsExact) => {
@@ -484,15 +490,10 @@ pub(crate) fn run(
     exact: SetId,
     bytes: &[u8],
 ) -> Result<Result<SetId, usize>, LimitExceeded> {
-    let mut state = exact;
-    for (offset, &byte) in bytes.iter().enumerate() {
-        state = match network.step(state, byte, Memory::Exact) {
-            Ok(SetId::DEAD) => return Ok(Err(offset)),
-            Ok(next) => next,
-            Err(StepError::Limit(limit)) => return Err(limit),
-            // An exact state has every text, so this error cannot occur.
-            Err(StepError::NeedsExact) => return Ok(Err(offset)),
-        };
+    match network.step_all(exact, bytes) {
+        Ok(found) => Ok(found),
+        Err(StepError::Limit(limit)) => Err(limit),
+        // An exact state has every text, so this error cannot occur.
+        Err(StepError::NeedsExact) => Ok(Err(0)),
     }
-    Ok(Ok(state))
 }

@@ -488,6 +488,86 @@ impl Call<'_> {
         Ok(next)
     }
 
+    /// Returns the exact state after some bytes, or the offset of the first one that no text continues with. States that
+    /// are only passed through within one terminal are not created.
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    pub fn step_all(&self, set: SetId, bytes: &[u8]) -> Result<Result<SetId, usize>, StepError> {
+        let mut state = set;
+        let mut offset = 0;
+        while let Some(&byte) = bytes.get(offset) {
+            let within = match *self.sets.elements(state) {
+                [Element { frame, below }] if frame.reads() => {
+                    self.run_within(frame, below, &bytes[offset..])?
+                }
+                _ => None,
+            };
+            (state, offset) = match within {
+                Some((state, read)) => (state, offset + read),
+                None => (self.step(state, byte, Memory::Exact)?, offset + 1),
+            };
+            if state == SetId::DEAD {
+                return Ok(Err(offset - 1));
+            }
+        }
+        Ok(Ok(state))
+    }
+
+    /// Returns the exact state after those of the bytes that the terminal reads before it may end, and their number;
+    /// `None` if there are none. If the terminal does not continue, the state is [`SetId::DEAD`], after the byte.
+    fn run_within(
+        &self,
+        frame: Frame,
+        below: SetId,
+        bytes: &[u8],
+    ) -> Result<Option<(SetId, usize)>, StepError> {
+        let (mut frame, mut at) = (frame, self.cursor(frame));
+        let mut read = 0;
+        for &byte in bytes {
+            if at.accept().is_some() {
+                break;
+            }
+            match self.step_frame(frame, at, byte, Memory::Exact)? {
+                None => return Ok(Some((SetId::DEAD, read + 1))),
+                Some((_, next)) if next.is_end() => break,
+                Some(next) => (frame, at) = next,
+            }
+            read += 1;
+        }
+        match read {
+            0 => Ok(None),
+            _ => Ok(Some((self.sets.single(Element { frame, below })?, read))),
+        }
+    }
+
+    /// Returns whether some text continues with one more byte, without creating the state after it.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn continues(&self, set: SetId, byte: u8, memory: Memory) -> Result<bool, StepError> {
+        if let Some(next) = self.stepped.get(step_key(set, byte, memory)) {
+            return Ok(SetId(next as u32) != SetId::DEAD);
+        }
+        for &Element { frame, below } in self.sets.elements(set) {
+            if !frame.reads() {
+                continue;
+            }
+            let at = self.cursor(frame);
+            // A terminal in progress is live, and so is what follows its end.
+            if self.step_frame(frame, at, byte, memory)?.is_some() {
+                return Ok(true);
+            }
+            if at.accept().is_some() {
+                let after = self.follow(frame, below)?;
+                if self.continues(after, byte, memory)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// Steps a state with one element whose terminal cannot end before or after the byte, which is the usual case.
     #[inline]
     fn step_within(

@@ -126,6 +126,25 @@ impl<'n> Cursor<'n> {
         }
     }
 
+    /// Returns whether some text continues with one more byte, without creating the state after it.
+    #[inline]
+    pub(super) fn continues(
+        self,
+        network: &'n Call<'_>,
+        byte: u8,
+        memory: Memory,
+    ) -> Result<bool, StepError> {
+        match self {
+            Self::Inside(top) => Ok(top.at.step(byte, memory)?.is_some()),
+            Self::Ending { top, after, .. } => {
+                Ok(top.at.step(byte, memory)?.is_some()
+                    || network.continues(after, byte, memory)?)
+            }
+            Self::Set(set) => network.continues(set, byte, memory),
+            Self::Nowhere => Ok(false),
+        }
+    }
+
     /// Steps a terminal that may end, and what follows it.
     fn step_both(
         network: &'n Call<'_>,

@@ -37,8 +37,10 @@ impl Walk<'_> {
             let i = trie.child_node(place);
             steps += 1;
             let byte = trie.child_bytes()[place as usize];
+            let below = trie.node(i).end() - i - 1;
             let next = match at.step(byte, self.memory) {
-                Ok(Some(next)) if next.accept().is_none() => next,
+                // Nothing is stepped to from a leaf.
+                Ok(Some(next)) if below == 0 || next.accept().is_none() => next,
                 Ok(None) => continue,
                 ended => {
                     let opened =
@@ -60,7 +62,6 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            let below = trie.node(i).end() - i - 1;
             if below >= FEWEST_NODES
                 && let Some(span) = next.span(false)
             {

@@ -4,7 +4,7 @@ use structgen_automata::{Call, LimitExceeded, Listing, StepError};
 use structgen_vocab::TokenMask;
 
 use super::Walk;
-use super::cursor::Top;
+use super::cursor::{Cursor, Top};
 use super::open::Stack;
 
 impl Walk<'_> {
@@ -28,7 +28,14 @@ impl Walk<'_> {
                 continue;
             }
             let quote = trie.child(node, b'"').zip(listing.end(at));
-            let quote = quote.map(|(quote, label)| (quote, top.behind(label, network).map(Some)));
+            let quote = quote.map(|(quote, label)| {
+                // Nothing is stepped to from a leaf.
+                let behind = match trie.node(quote).end() == quote + 1 {
+                    true => Ok(Cursor::Nowhere),
+                    false => top.behind(label, network),
+                };
+                (quote, behind.map(Some))
+            });
             let escape = trie.child(node, b'\\').map(|escape| {
                 let text = listing.read(at).iter().chain(b"\\");
                 (escape, top.run(text, network, self.memory))
