@@ -6,6 +6,7 @@ use structgen_automata::{
 use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 
 use crate::VocabularyTables;
+use crate::draft::Draft;
 use crate::grounded;
 use crate::literals;
 use crate::statistics::WalkCounts;
@@ -29,7 +30,7 @@ impl<'c> Compute<'c> {
         self,
         sketch: SetId,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
         // A set accepts what its elements accept. Elements inside a text need no full walk.
@@ -93,7 +94,7 @@ impl<'c> Compute<'c> {
         self,
         sketch: SetId,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let SignedTrie { trie, signs } = self.tables.long();
         let covered = match *network.elements(sketch) {
@@ -151,7 +152,7 @@ impl<'c> Compute<'c> {
         element: Element,
         at: &AnyText<'_>,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<Option<bool>, LimitExceeded> {
         let strings = self.tables.strings();
         let state = network.set_of(vec![element])?;
@@ -184,7 +185,7 @@ impl<'c> Compute<'c> {
         from: ByteSet,
         stretch: Stretch,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let Stretch { span, .. } = stretch;
         let state = network.set_of(vec![element])?;

@@ -4,9 +4,10 @@ use rustc_hash::FxHashMap;
 use structgen_automata::{
     AfterEnd, ByteSet, Call, Continuations, Element, LimitExceeded, Memory, SetId, StepError,
 };
-use structgen_vocab::{TokenId, TokenMask, TokenTrie};
+use structgen_vocab::{TokenId, TokenTrie};
 
 use crate::VocabularyTables;
+use crate::draft::Draft;
 use crate::statistics::WalkCounts;
 use crate::walk::{Only, Walk, run, takes};
 
@@ -17,7 +18,7 @@ pub(crate) fn walk(
     (element, exact, memory): (Element, SetId, Memory),
     tables: &VocabularyTables,
     counts: &WalkCounts,
-    mask: &mut TokenMask,
+    mask: &mut Draft,
 ) -> Result<Option<bool>, LimitExceeded> {
     let Element { frame, below } = element;
     let vocabulary = tables.vocabulary();
@@ -130,7 +131,7 @@ struct Tries<'t> {
 
 impl<'t> Tries<'t> {
     /// Adds the tokens that the state accepts.
-    fn allow(&mut self, tokens: &[TokenId], mask: &mut TokenMask) -> Result<(), LimitExceeded> {
+    fn allow(&mut self, tokens: &[TokenId], mask: &mut Draft) -> Result<(), LimitExceeded> {
         self.tried |= !tokens.is_empty();
         self.counts.tried(tokens.len());
         for &token in tokens {
@@ -149,7 +150,7 @@ impl<'t> Tries<'t> {
         node: u32,
         depth: usize,
         are_alike: bool,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<(), LimitExceeded> {
         let tables = self.tables;
         let trie = tables.vocabulary().trie();

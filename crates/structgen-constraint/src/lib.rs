@@ -8,6 +8,7 @@ mod batch;
 mod captures;
 mod compute;
 mod constraint;
+mod draft;
 mod error;
 mod grounded;
 mod limits;

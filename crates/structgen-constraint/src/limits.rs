@@ -12,6 +12,7 @@ use structgen_automata::{LimitExceeded, Memory, SetId, StepError};
 use structgen_vocab::{TokenMask, TokenTrie};
 
 use crate::Mask;
+use crate::draft::Drafted;
 use crate::masks::Scope;
 use crate::store::limit;
 use crate::visit::Visit;
@@ -31,7 +32,7 @@ impl Visit<'_> {
             return Ok(known);
         }
         let (bits, _) = self.within_limits(exact, &mask)?;
-        Ok(self.add(key, &bits))
+        Ok(self.add(key, &Drafted::of(&bits)))
     }
 
     /// Returns the mask of a state in whose parts no token has begun, and the number of tokens that another state must
@@ -46,7 +47,7 @@ impl Visit<'_> {
         let of_text = self.mask_of_text(free)?;
         let (bits, needed) = self.within_limits(free, &of_text)?;
         self.states.needed.insert(free, needed);
-        Ok((self.add(key, &bits), needed))
+        Ok((self.add(key, &Drafted::of(&bits)), needed))
     }
 
     /// Returns the tokens of a mask after which the state can be completed, and the maximum number of bytes that any of

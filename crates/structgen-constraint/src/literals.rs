@@ -12,9 +12,10 @@ use structgen_automata::{
     ByteSet, Call, Element, LimitExceeded, LiteralsPlace, Memory, SetId, StepError,
 };
 use structgen_grammar::LiteralSet;
-use structgen_vocab::{TokenMask, TokenTrie};
+use structgen_vocab::TokenTrie;
 
 use crate::VocabularyTables;
+use crate::draft::Draft;
 use crate::statistics::WalkCounts;
 use crate::step::behind;
 use crate::visit::Visit;
@@ -31,7 +32,7 @@ pub(crate) fn walk(
     (element, place, exact, memory): (Element, &LiteralsPlace, SetId, Memory),
     tables: &VocabularyTables,
     counts: &WalkCounts,
-    mask: &mut TokenMask,
+    mask: &mut Draft,
 ) -> Result<Option<bool>, LimitExceeded> {
     let Element { frame, below } = element;
     // Every literal ends under the same label, so the same follows all of them.

@@ -7,9 +7,9 @@ use arc_swap::ArcSwap;
 use hashbrown::HashTable;
 use structgen_automata::SetId;
 use structgen_memo::Memo;
-use structgen_vocab::TokenMask;
 
 use crate::Mask;
+use crate::draft::Drafted;
 use crate::mask::{fingerprint_of_list, fingerprint_of_words};
 use crate::statistics::{LANES, lane};
 
@@ -194,18 +194,17 @@ impl Masks {
     }
 
     /// Returns the mask of these tokens, shared with another state if it is cached.
-    pub(crate) fn share(&self, bits: &TokenMask) -> Arc<Kept> {
+    pub(crate) fn share(&self, tokens: &Drafted<'_>, width: usize) -> Arc<Kept> {
         // The bits are copied only if no cached mask is equal.
-        let list = Mask::list_of(bits);
-        let fingerprint = match &list {
-            Some(list) => fingerprint_of_list(list),
-            None => fingerprint_of_words(bits.words()),
+        let fingerprint = match tokens {
+            Drafted::List(list) => fingerprint_of_list(list),
+            Drafted::Bits(bits) => fingerprint_of_words(bits.words()),
         };
         let same = |Kept { mask, .. }: &Kept| {
             mask.fingerprint() == fingerprint
-                && match (&list, mask.list()) {
-                    (Some(list), Some(other)) => **list == *other,
-                    (None, None) => mask.bits() == bits,
+                && match (tokens, mask.list()) {
+                    (Drafted::List(list), Some(other)) => **list == *other,
+                    (Drafted::Bits(bits), None) => mask.bits() == *bits,
                     _ => false,
                 }
         };
@@ -218,9 +217,9 @@ impl Masks {
                 .cloned()
         });
         known.next().unwrap_or_else(|| {
-            let mask = match list {
-                Some(list) => Mask::from_list(&list, bits.len()),
-                None => Mask::from_bits(bits.clone()),
+            let mask = match tokens {
+                Drafted::List(list) => Mask::from_list(list, width),
+                Drafted::Bits(bits) => Mask::from_bits((*bits).clone()),
             };
             Arc::new(Kept::new(mask.with_fingerprint(fingerprint)))
         })

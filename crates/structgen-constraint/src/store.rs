@@ -8,6 +8,7 @@ use structgen_automata::{LimitExceeded, Network, Program, SetId};
 use structgen_memo::{Memo, Numbers};
 use structgen_vocab::{TokenId, TokenMask};
 
+use crate::draft::Draft;
 use crate::masks::Masks;
 use crate::matcher::Position;
 use crate::named_tokens::NamedTokens;
@@ -28,7 +29,7 @@ pub(crate) struct Store {
     making_room: Mutex<()>,
     pub(crate) counters: Counters,
     /// Masks to be reused as buffers.
-    scratch: Mutex<Vec<TokenMask>>,
+    scratch: Mutex<Vec<Draft>>,
 }
 
 /// The limits in bytes.
@@ -251,12 +252,12 @@ impl Store {
     }
 
     /// Returns a buffer of this width for a mask. Its bits may be set.
-    pub(crate) fn take_scratch(&self, width: usize) -> TokenMask {
+    pub(crate) fn take_scratch(&self, width: usize) -> Draft {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        scratch.pop().unwrap_or_else(|| TokenMask::new(width))
+        scratch.pop().unwrap_or_else(|| Draft::new(width))
     }
 
-    pub(crate) fn give_scratch(&self, bits: TokenMask) {
+    pub(crate) fn give_scratch(&self, bits: Draft) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         if scratch.len() < MOST_SCRATCH {
             scratch.push(bits);

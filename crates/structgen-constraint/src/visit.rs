@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use structgen_automata::{Call, CancelToken, LimitExceeded, Memory, SetId};
-use structgen_vocab::{TokenMask, TokenTrie};
+use structgen_vocab::TokenTrie;
 
 use crate::Mask;
 use crate::compute::{Compute, ends, replace, tokens_of};
+use crate::draft::{Draft, Drafted};
 use crate::masks::{Kept, Key, Scope};
 use crate::statistics::{WalkCounts, add};
 use crate::store::{Shared, States, Store, limit};
@@ -161,7 +162,7 @@ impl<'s> Visit<'s> {
         sketch: SetId,
         exact: SetId,
         counts: &WalkCounts,
-        bits: &mut TokenMask,
+        bits: &mut Draft,
     ) -> Result<Arc<Mask>, LimitExceeded> {
         let compute = |memory| Compute {
             tables: &self.shared.tables,
@@ -174,7 +175,8 @@ impl<'s> Visit<'s> {
             Some(relaxed) if self.shared.tokens.is_empty() => relaxed,
             _ => {
                 let depends = self.compute(sketch, compute(Memory::Sketch), bits)?;
-                return Ok(self.add((if depends { exact } else { sketch }, Scope::All), bits));
+                let key = (if depends { exact } else { sketch }, Scope::All);
+                return Ok(self.add(key, &bits.drafted()));
             }
         };
         let long = self.shared.tables.long();
@@ -187,14 +189,14 @@ impl<'s> Visit<'s> {
             }
             None => {
                 depends = self.compute(relaxed, compute(Memory::Short), bits)?;
-                let mut taken = TokenMask::new(bits.len());
+                let mut taken = Draft::new(bits.width());
                 let sketch = compute(Memory::Sketch);
                 depends |= sketch.long_tokens(relaxed, &self.network, &mut taken)?;
-                replace(bits, long, &tokens_of(long, &taken));
+                replace(bits.as_bits(), long, &tokens_of(long, taken.as_bits()));
                 if depends {
-                    self.states.masks.share(bits)
+                    self.share(&bits.drafted())
                 } else {
-                    self.add_kept(short, bits)
+                    self.add_kept(short, &bits.drafted())
                 }
             }
         };
@@ -207,14 +209,15 @@ impl<'s> Visit<'s> {
         depends |= compute(memory).long_tokens(state, &self.network, bits)?;
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
         let key = (if depends { exact } else { sketch }, Scope::All);
-        if tokens.all(|&token| base.mask.contains(token) == bits.contains(token)) {
+        let found = bits.as_bits();
+        if tokens.all(|&token| base.mask.contains(token) == found.contains(token)) {
             self.keep(key, base.clone());
             return Ok(base.get());
         }
-        let tokens = tokens_of(long, bits);
-        base.mask.fill(bits);
-        replace(bits, long, &tokens);
-        Ok(self.add(key, bits))
+        let tokens = tokens_of(long, found);
+        base.mask.fill(found);
+        replace(found, long, &tokens);
+        Ok(self.add(key, &bits.drafted()))
     }
 
     /// Computes a mask; returns whether it depends on texts that the sketch omits.
@@ -222,7 +225,7 @@ impl<'s> Visit<'s> {
         &self,
         sketch: SetId,
         compute: Compute<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         mask.clear();
         let network = &self.network;
@@ -230,7 +233,7 @@ impl<'s> Visit<'s> {
         let ends = ends(network, sketch, compute.exact).map_err(limit)?;
         let ((named, is_accepting), ends_depend) = ends;
         for token in named {
-            self.shared.tokens[token as usize].allow(mask);
+            self.shared.tokens[token as usize].allow(mask.as_bits());
         }
         if is_accepting {
             mask.allow_all(&self.shared.eos);
@@ -239,14 +242,19 @@ impl<'s> Visit<'s> {
     }
 
     /// Caches the mask of these tokens for a state.
-    pub(crate) fn add(&self, key: Key, bits: &TokenMask) -> Arc<Mask> {
-        self.add_kept(key, bits).get()
+    pub(crate) fn add(&self, key: Key, tokens: &Drafted<'_>) -> Arc<Mask> {
+        self.add_kept(key, tokens).get()
     }
 
-    fn add_kept(&self, key: Key, bits: &TokenMask) -> Arc<Kept> {
-        let kept = self.states.masks.share(bits);
+    fn add_kept(&self, key: Key, tokens: &Drafted<'_>) -> Arc<Kept> {
+        let kept = self.share(tokens);
         self.keep(key, kept.clone());
         kept
+    }
+
+    fn share(&self, tokens: &Drafted<'_>) -> Arc<Kept> {
+        let width = self.shared.tables.vocabulary().len();
+        self.states.masks.share(tokens, width)
     }
 
     fn keep(&self, key: Key, mask: Arc<Kept>) {

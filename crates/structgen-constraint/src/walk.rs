@@ -9,11 +9,12 @@ mod region;
 use structgen_automata::{
     ByteClasses, ByteSet, Call, LimitExceeded, Memory, SHORT_TEXT, SetId, StepError,
 };
-use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
+use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
 use self::cursor::{Cursor, MANY_BYTES};
 use self::open::{Child, Children, Open, Stack};
 use self::region::Region;
+use crate::draft::Draft;
 use crate::signs::Signs;
 use crate::statistics::WalkCounts;
 use crate::tables::{AnyString, SignedTrie, Strings};
@@ -95,11 +96,7 @@ impl Walk<'_> {
     ///
     /// The walk is depth first. A byte that is not accepted excludes all tokens that continue with it, and where any
     /// text is accepted, subtrees of text are accepted as a whole.
-    pub(crate) fn run(
-        &self,
-        network: &Call<'_>,
-        mask: &mut TokenMask,
-    ) -> Result<bool, LimitExceeded> {
+    pub(crate) fn run(&self, network: &Call<'_>, mask: &mut Draft) -> Result<bool, LimitExceeded> {
         self.run_below(TokenTrie::ROOT, network, mask)
     }
 
@@ -108,7 +105,7 @@ impl Walk<'_> {
         &self,
         node: u32,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let root = match Cursor::new(network, self.sketch) {
             Ok(root) => root,
@@ -125,7 +122,7 @@ impl Walk<'_> {
         node: u32,
         root: Cursor<'n>,
         network: &'n Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
         let trie = self.trie;
@@ -284,7 +281,7 @@ impl Walk<'_> {
         &self,
         node: u32,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<(), LimitExceeded> {
         let tokens = self.trie.subtree_tokens(node);
         self.counts.tried(tokens.len());
@@ -305,7 +302,7 @@ impl Walk<'_> {
         cursor: Cursor<'_>,
         texts: &Texts,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let mut depends_on_texts = false;
         let mut others = Vec::new();
@@ -370,7 +367,7 @@ impl Walk<'_> {
         any: &AnyString,
         at: &AnyText<'_>,
         network: &Call<'_>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<Option<bool>, LimitExceeded> {
         let reaches_all = match self.memory {
             Memory::Short => at.at_most >= SHORT_TEXT,
@@ -419,7 +416,7 @@ impl Walk<'_> {
         cursor: Cursor<'n>,
         (text, except): (Cursor<'n>, ByteSet),
         stack: &mut Stack<'n>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) {
         let trie = self.trie;
         let mut others = ByteSet::of(b"\"\\");
@@ -457,7 +454,7 @@ impl Walk<'_> {
     }
 
     /// Adds tokens, unless they are excluded.
-    pub(crate) fn allow(&self, tokens: &[TokenId], mask: &mut TokenMask) {
+    pub(crate) fn allow(&self, tokens: &[TokenId], mask: &mut Draft) {
         let mut allow = |fits: &dyn Fn(TokenId) -> bool| {
             let tokens = tokens.iter().copied().filter(|&token| fits(token));
             tokens.for_each(|token| mask.allow(token));

@@ -254,9 +254,9 @@ impl TokenTrie {
         }
     }
 
-    /// The indices of a node's children in [`child_bytes`](Self::child_bytes), which are also their arguments of
     /// The places of a node's children, ordered by byte. A place is an index into [`child_bytes`](Self::child_bytes)
     /// and an argument of [`child_node`](Self::child_node).
+    ///
     /// # Panics
     /// If there is no such node.
     #[inline]

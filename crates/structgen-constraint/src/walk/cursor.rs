@@ -3,8 +3,8 @@
 use structgen_automata::{
     ByteSet, Call, Element, Ends, LimitExceeded, Memory, SetId, Span, StepError, TerminalCursor,
 };
-use structgen_vocab::TokenMask;
 
+use crate::draft::Draft;
 use crate::texts::Texts;
 
 /// The state of a walk: usually inside one terminal, where a step is a table lookup.
@@ -304,7 +304,7 @@ pub(crate) struct Stretch {
 
 impl Stretch {
     /// Adds the tokens among the texts that are within the spans.
-    pub(crate) fn allow(&self, texts: &Texts, mask: &mut TokenMask) {
+    pub(crate) fn allow(&self, texts: &Texts, mask: &mut Draft) {
         let spans = [Some(self.span), self.endless];
         for span in spans.iter().flatten() {
             mask.union_with(&texts.of(span.closed, span.code_points));

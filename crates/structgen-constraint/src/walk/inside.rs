@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use structgen_automata::{Call, LimitExceeded, StepError, TerminalCursor};
-use structgen_vocab::{TokenMask, TokenTrie};
+use structgen_vocab::TokenTrie;
 
 use super::cursor::{Cursor, Top};
 use super::open::Stack;
 use super::{FEWEST_NODES, SOME_CHILDREN, Walk};
+use crate::draft::Draft;
 
 impl Walk<'_> {
     /// Adds the tokens below a node, as far as the walk stays inside the terminal: in memory order, remembering only
@@ -19,7 +20,7 @@ impl Walk<'_> {
         top: Top<'n>,
         network: &'n Call<'_>,
         stack: &mut Stack<'n>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let trie = self.trie;
         let mut depends_on_texts = false;

@@ -1,11 +1,11 @@
 //! Listed texts, the keys of an object or the strings of an enumeration: read beside the trie, without the automaton.
 
 use structgen_automata::{Call, LimitExceeded, Listing, StepError};
-use structgen_vocab::TokenMask;
 
 use super::Walk;
 use super::cursor::{Cursor, Top};
 use super::open::Stack;
+use crate::draft::Draft;
 
 impl Walk<'_> {
     /// Adds the tokens below a node with which a listed text goes on. Where a text has ended, or an escape begins, the
@@ -16,7 +16,7 @@ impl Walk<'_> {
         (top, listing): (Top<'n>, &Listing),
         network: &'n Call<'_>,
         stack: &mut Stack<'n>,
-        mask: &mut TokenMask,
+        mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let trie = self.trie;
         let mut depends_on_texts = false;
