@@ -370,7 +370,8 @@ impl Walk<'_> {
         mask: &mut Draft,
     ) -> Result<Option<bool>, LimitExceeded> {
         let reaches_all = match self.memory {
-            Memory::Short => at.at_most >= SHORT_TEXT,
+            // The last characters may all be those of a value that is excluded.
+            Memory::Short => at.at_most > SHORT_TEXT,
             _ => at.at_most == u32::MAX,
         };
         if !reaches_all || any.may_spell(at.except) {

@@ -281,9 +281,7 @@ impl Call<'_> {
         let mut register = shape.with_key(register, label);
         if class_of(label).is_some() {
             if frame.extra == LOST {
-                if register.unknown {
-                    return Err(StepError::NeedsExact);
-                }
+                self.check_key(frame, label)?;
                 register.unknown = true;
             } else {
                 let text = self.registers.text(frame.extra);
@@ -293,6 +291,15 @@ impl Call<'_> {
             }
         }
         Ok(self.registers.add_object(register))
+    }
+
+    /// Fails if a key whose text is lost may be one of others whose texts are lost.
+    pub(super) fn check_key(&self, frame: Frame, label: u32) -> Result<(), StepError> {
+        let is_lost = class_of(label).is_some() && frame.extra == LOST;
+        match is_lost && self.registers.object(frame.data).unknown {
+            true => Err(StepError::NeedsExact),
+            false => Ok(()),
+        }
     }
 
     /// Returns the continuations after a key and its colon: the register with the value counted, and the node of the

@@ -488,6 +488,19 @@ impl Call<'_> {
         Ok(next)
     }
 
+    /// Fails if it depends on texts that a sketch omits whether a terminal may end under a label. What follows an end is
+    /// live otherwise, as is every terminal in progress.
+    ///
+    /// # Errors
+    /// If it does.
+    #[inline]
+    pub fn check_end(&self, frame: Frame, label: u32) -> Result<(), StepError> {
+        match frame.is_key() {
+            true => self.check_key(frame, label),
+            false => Ok(()),
+        }
+    }
+
     /// Returns the exact state after some bytes, or the offset of the first one that no text continues with. States that
     /// are only passed through within one terminal are not created.
     ///
@@ -554,8 +567,10 @@ impl Call<'_> {
                 continue;
             }
             let at = self.cursor(frame);
-            // A terminal in progress is live, and so is what follows its end.
-            if self.step_frame(frame, at, byte, memory)?.is_some() {
+            if let Some((frame, at)) = self.step_frame(frame, at, byte, memory)? {
+                if let Some(label) = at.accept() {
+                    self.check_end(frame, label)?;
+                }
                 return Ok(true);
             }
             if at.accept().is_some() {

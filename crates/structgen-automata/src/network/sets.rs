@@ -503,6 +503,11 @@ impl Frame {
         self.state
     }
 
+    /// Returns whether the frame reads a key.
+    pub(super) fn is_key(self) -> bool {
+        matches!(self.place(), Place::ObjectKey(_))
+    }
+
     /// Returns the frame with its terminal in another state; the text that led there is lost.
     #[must_use]
     pub fn with_state(self, state: TerminalState) -> Self {

@@ -40,6 +40,29 @@ impl<'n> Top<'n> {
         }
     }
 
+    /// Returns whether the terminal continues with one more byte.
+    #[inline]
+    fn continues(self, network: &Call<'_>, byte: u8, memory: Memory) -> Result<bool, StepError> {
+        let Some(at) = self.at.step(byte, memory)? else {
+            return Ok(false);
+        };
+        self.check_end(at, network)?;
+        Ok(true)
+    }
+
+    /// Fails if the terminal may end in another state, and it depends on what a sketch omits whether it does.
+    #[inline]
+    pub(super) fn check_end(
+        self,
+        at: TerminalCursor<'n>,
+        network: &Call<'_>,
+    ) -> Result<(), StepError> {
+        match at.accept() {
+            Some(label) => network.check_end(self.moved_to(at).element.frame, label),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the cursor after the terminal, which ends under the label.
     pub(super) fn behind(self, label: u32, network: &'n Call<'_>) -> Result<Cursor<'n>, StepError> {
         let Element { frame, below } = self.element;
@@ -135,9 +158,9 @@ impl<'n> Cursor<'n> {
         memory: Memory,
     ) -> Result<bool, StepError> {
         match self {
-            Self::Inside(top) => Ok(top.at.step(byte, memory)?.is_some()),
+            Self::Inside(top) => top.continues(network, byte, memory),
             Self::Ending { top, after, .. } => {
-                Ok(top.at.step(byte, memory)?.is_some()
+                Ok(top.continues(network, byte, memory)?
                     || network.continues(after, byte, memory)?)
             }
             Self::Set(set) => network.continues(set, byte, memory),

@@ -40,12 +40,16 @@ impl Walk<'_> {
             let byte = trie.child_bytes()[place as usize];
             let below = trie.node(i).end() - i - 1;
             let next = match at.step(byte, self.memory) {
-                // Nothing is stepped to from a leaf.
-                Ok(Some(next)) if below == 0 || next.accept().is_none() => next,
+                Ok(Some(next)) if next.accept().is_none() => next,
                 Ok(None) => continue,
                 ended => {
-                    let opened =
-                        ended.map(|next| next.map(|next| Cursor::of(network, top.moved_to(next))));
+                    let opened = ended.map(|next| {
+                        next.map(|next| match below {
+                            // Nothing is stepped to from a leaf.
+                            0 => top.check_end(next, network).map(|()| Cursor::Nowhere),
+                            _ => Cursor::of(network, top.moved_to(next)),
+                        })
+                    });
                     match opened {
                         Ok(None) => {}
                         Ok(Some(Ok(cursor))) => {

@@ -1,7 +1,8 @@
 //! The fast path compared with the naive oracle, in every state that random walks reach.
 
 use crate::support::{
-    any_value, compile, compile_with_long_tokens, json, vocabulary, walk_and_compare,
+    any_value, compile, compile_with, compile_with_long_tokens, json, vocabulary, vocabulary_with,
+    walk_and_compare,
 };
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
 use structgen_frontend::gbnf::{self, GbnfOptions};
@@ -139,6 +140,70 @@ fn a_key_repeated_within_one_token_is_seen() {
             }
             let mask = matcher.mask().unwrap();
             assert_eq!(mask.bits(), &oracle::mask(&matcher).unwrap(), "{text}");
+        }
+    }
+}
+
+/// Tokens that end with a key or an item which they also begin with: the repeated one is the last of their bytes.
+#[test]
+fn what_is_repeated_at_the_end_of_a_token_is_seen() {
+    let longer = [
+        "a\":1,\"a\"",
+        "a\":1,\"b\"",
+        "\":1,\"a\"",
+        "\"a\":1,\"a\"",
+        "{\"a\":1,\"a\"",
+        "{\"a\":1,\"a",
+        "[{\"a\":1,\"a\"",
+        ",\"a\"",
+        "\"a\",\"a\"",
+        "a\",\"a\"",
+        "\",\"a\"",
+        "1,1",
+        "[1,1",
+        "[\"a\",\"a\"",
+        "true,true",
+    ];
+    let distinct = |builder: &mut GrammarBuilder| {
+        let value = any_value(builder);
+        builder.expr(Expr::Array(Box::new(ArrayShape {
+            rest: Some(Slot::of(value)),
+            unique: true,
+            ..ArrayShape::default()
+        })))
+    };
+    let texts = [
+        "",
+        "[",
+        "{",
+        "{\"",
+        "{\"a",
+        "{\"b\":1,",
+        "{\"b\":1,\"",
+        "{\"a\":1,",
+        "{\"a\":1,\"",
+        "[{",
+        "[1,",
+        "[\"",
+        "[\"a",
+        "[\"b\",\"",
+        "[\"a\",",
+        "[true,",
+        "[[1],",
+    ];
+    let tables = vocabulary_with(&longer);
+    for form in forms() {
+        for grammar in [json(any_value, form.clone()), json(distinct, form)] {
+            let constraint = compile_with(grammar, &tables);
+            for text in texts {
+                let mut matcher = constraint.matcher();
+                let mut bytes = text.bytes();
+                if bytes.any(|byte| matcher.accept_token(TokenId(u32::from(byte))).is_err()) {
+                    continue;
+                }
+                let mask = matcher.mask().unwrap();
+                assert_eq!(mask.bits(), &oracle::mask(&matcher).unwrap(), "{text}");
+            }
         }
     }
 }
