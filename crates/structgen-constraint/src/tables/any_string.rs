@@ -103,6 +103,18 @@ struct ClosedText {
     characters: u32,
 }
 
+impl ClosedText {
+    /// Creates it from a text with its closing quote.
+    fn of(text: &[u8]) -> Self {
+        let string = [b"\"", text].concat();
+        let string: String = serde_json::from_slice(&string).unwrap_or_default();
+        Self {
+            first: text.first().copied().unwrap_or(b'"'),
+            characters: string.chars().count() as u32,
+        }
+    }
+}
+
 impl AnyString {
     /// Sorts tokens, given their bytes from that place on; others are known to stay in the string.
     fn new<'t>(
@@ -112,34 +124,28 @@ impl AnyString {
     ) -> Self {
         let string = any_string(form).expect("a string that may hold anything has no limit");
         let (mut at_quote, mut remainders) = (Vec::new(), Vec::new());
-        let mut closed = Vec::new();
+        let mut texts = FxHashMap::default();
+        let mut begins_with_unit = false;
         for (id, bytes) in tokens {
             match run(&string, bytes) {
                 Place::Nowhere => {}
                 Place::Inside => inside.allow(id),
                 Place::Closed(end) => {
-                    closed.push((id, &bytes[..end]));
-                    match &bytes[end..] {
+                    let (text, remainder) = bytes.split_at(end);
+                    begins_with_unit |= text.starts_with(b"\\u");
+                    texts.insert(id, ClosedText::of(text));
+                    match remainder {
                         [] => at_quote.push(id),
                         remainder => remainders.push((id, remainder)),
                     }
                 }
             }
         }
-        let mut begins_with_unit = false;
-        let texts = closed.into_iter().map(|(id, text): Listed<'t>| {
-            begins_with_unit |= text.starts_with(b"\\u");
-            let text = ClosedText {
-                first: text.first().copied().unwrap_or(b'"'),
-                characters: characters(text),
-            };
-            (id, text)
-        });
         Self {
-            texts: texts.collect(),
             inside,
             at_quote,
             remainders: SignedTrie::new(remainders),
+            texts,
             begins_with_unit,
         }
     }
@@ -195,11 +201,4 @@ fn run(string: &Terminal, bytes: &[u8]) -> Place {
         }
     }
     Place::Inside
-}
-
-/// Returns the number of characters of the text of a string, which ends with the quote.
-fn characters(text: &[u8]) -> u32 {
-    let string = [b"\"", text].concat();
-    let string: String = serde_json::from_slice(&string).unwrap_or_default();
-    string.chars().count() as u32
 }
