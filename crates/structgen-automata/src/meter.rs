@@ -25,7 +25,7 @@ pub struct MachineMeter {
 }
 
 impl MachineMeter {
-    /// Begins an operation that may look at so many expressions of regular sets in new steps.
+    /// Begins an operation. In new steps, it may look at `most` expressions of regular sets.
     pub fn begin(most: u64) -> Self {
         let is_outermost = METER.get().most == u64::MAX;
         if is_outermost {
@@ -46,7 +46,7 @@ impl Drop for MachineMeter {
     }
 }
 
-/// Adds work to the operation in progress.
+/// Adds work to the operation in progress; an error if it exceeds the limit.
 pub(crate) fn add(work: u64) -> Result<(), LimitExceeded> {
     let Tally { done, most } = METER.get();
     let done = done.saturating_add(work);
@@ -57,5 +57,25 @@ pub(crate) fn add(work: u64) -> Result<(), LimitExceeded> {
             what: "expressions of regular sets looked at in one operation",
             limit: most,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MachineMeter, add};
+
+    #[test]
+    fn the_outermost_operation_has_the_limit() {
+        let outer = MachineMeter::begin(10);
+        assert!(add(6).is_ok());
+        let inner = MachineMeter::begin(1_000);
+        assert_eq!(add(6).unwrap_err().limit, 10);
+        drop(inner);
+        assert_eq!(add(1).unwrap_err().limit, 10);
+        drop(outer);
+        assert!(add(1_000).is_ok());
+        let next = MachineMeter::begin(10);
+        assert!(add(10).is_ok());
+        drop(next);
     }
 }

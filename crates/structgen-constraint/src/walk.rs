@@ -83,7 +83,7 @@ pub(crate) enum Only<'w> {
     Without(ByteSet),
     /// Those that have only these classes of bytes before the quote.
     Within(&'w Strings, ByteClasses),
-    /// Those whose text has so many characters, and does not begin with these bytes.
+    /// Those whose text has at least this many characters and does not begin with these bytes.
     Closing {
         any: &'w AnyString,
         except: ByteSet,

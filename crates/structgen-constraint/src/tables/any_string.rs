@@ -78,8 +78,8 @@ impl AnyStrings {
     }
 }
 
-/// What tokens do in a string that may hold anything, from some place in it on: every text leads to the same state, so
-/// only what follows the closing quote matters.
+/// What tokens do in a string that may hold anything, from some place in it on: how it ends is the same for all texts,
+/// or for all but a few, so only what follows the closing quote matters.
 #[derive(Debug)]
 pub(crate) struct AnyString {
     /// The tokens that stay in the string.
@@ -161,8 +161,8 @@ impl AnyString {
                 || std::iter::from_fn(|| escapable.pop()).any(has_short_escape))
     }
 
-    /// Returns whether a token closes the string after at least so many characters, and does not begin with one of
-    /// these bytes.
+    /// Returns whether a token closes the string after a text of `at_least` characters or more that does not begin with
+    /// a byte of `except`.
     pub(crate) fn closes(&self, token: TokenId, except: ByteSet, at_least: u32) -> bool {
         let text = self.texts.get(&token);
         text.is_some_and(|text| !except.contains(text.first) && text.characters >= at_least)
@@ -181,7 +181,7 @@ enum Place {
     /// No string continues with them.
     Nowhere,
     Inside,
-    /// Behind the closing quote, after so many of the bytes.
+    /// Behind the closing quote, at this offset in the bytes.
     Closed(usize),
 }
 
