@@ -4,12 +4,14 @@
 //! described before its number is stored anywhere, so every thread that finds the number finds the description.
 
 mod cursor;
+mod first;
 mod numbering;
 mod span;
+mod state;
 
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use rustc_hash::FxHashMap;
@@ -18,11 +20,12 @@ use structgen_memo::Segments;
 pub use self::cursor::TerminalCursor;
 use self::numbering::{Numbered, Numbering};
 use self::span::{Link, Run};
+use self::state::{NOT_FINAL, Row, State, Steps, UNKNOWN, fill};
 use crate::bytes::common_run;
 use crate::meter;
 use crate::{
-    ByteClasses, ByteSet, Children, Continuations, LimitExceeded, Listing, LiteralsPlace, Machine,
-    SHORT_TEXT, Span, StepError, TokenLengths, Uniform,
+    ByteSet, Children, Continuations, LimitExceeded, Listing, LiteralsPlace, Machine, SHORT_TEXT,
+    Span, StepError, TokenLengths, Uniform,
 };
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
@@ -33,9 +36,6 @@ pub const DEAD: TerminalState = 0;
 
 /// Before the first byte. Never final, even if the terminal accepts the empty text; see [`Terminal::is_nullable`].
 pub const START: TerminalState = 1;
-
-const UNKNOWN: TerminalState = u32::MAX;
-const NOT_FINAL: u32 = u32::MAX;
 
 /// The tokens for which a state is relaxed, that is, replaced by an abstraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,102 +51,6 @@ const FEW_STATES: usize = 16;
 
 /// The capacity in rows when the first is added.
 const FEW_ROWS: usize = 4;
-
-/// The number of runs of bytes whose steps a state stores without a row; most states need no more.
-const FEW_STEPS: usize = 4;
-
-/// A run of bytes and the state to which it leads.
-#[derive(Clone, Copy, Debug)]
-struct Steps {
-    low: u8,
-    high: u8,
-    next: TerminalState,
-}
-
-impl Steps {
-    /// Packs into one number the length of the run (0 if there are no steps), its first byte, and the next state.
-    #[inline]
-    fn pack(self) -> u64 {
-        let len = u64::from(self.high - self.low) + 1;
-        u64::from(self.next) << 32 | u64::from(self.low) << 16 | len
-    }
-
-    fn unpack(packed: u64) -> Option<Self> {
-        let low = (packed >> 16) as u8;
-        let last = (packed as u16).checked_sub(1)?;
-        Some(Self {
-            low,
-            high: low + last as u8,
-            next: (packed >> 32) as u32,
-        })
-    }
-
-    /// Returns the next state, if the byte is in the run.
-    #[inline]
-    fn next(packed: u64, byte: u8) -> Option<TerminalState> {
-        let at = byte.wrapping_sub((packed >> 16) as u8);
-        (u16::from(at) < packed as u16).then_some((packed >> 32) as u32)
-    }
-}
-
-/// The cached data of a state. It fits a cache line, since each step reads several of these fields.
-#[derive(Debug)]
-#[repr(align(64))]
-struct State {
-    /// The steps, packed, as long as they are few; the used ones come first.
-    few: [AtomicU64; FEW_STEPS],
-    /// The row of the table, or [`UNKNOWN`].
-    row: AtomicU32,
-    /// The label, or [`NOT_FINAL`].
-    accept: AtomicU32,
-    /// The state that accepts the same tokens and forgets whitespace, see [`Machine::abstract_whitespace`].
-    loose: AtomicU32,
-    /// The states that accept the same short tokens, and the same tokens, and forget counters, see
-    /// [`Machine::abstract_counters`]. [`UNKNOWN`] if not computed.
-    relaxed: [AtomicU32; 2],
-    /// The index of its span in the list of all spans, or one of the constants below.
-    span: AtomicU32,
-    /// The index in the list of first bytes, or one of [`NOT_ASKED`] and [`UNTRIED`].
-    first: AtomicU32,
-    is_end: AtomicBool,
-}
-
-/// It was not requested.
-const NOT_ASKED: u32 = u32::MAX;
-
-/// There is no span.
-const NO_SPAN: u32 = u32::MAX - 1;
-
-/// The machine knows no span, and none was searched.
-const NOT_SEARCHED: u32 = u32::MAX - 2;
-
-/// The machine does not know the first bytes, and none was tried.
-const UNTRIED: u32 = u32::MAX - 2;
-
-impl Default for State {
-    /// A state that is not final and about which nothing is known.
-    fn default() -> Self {
-        Self {
-            few: [const { AtomicU64::new(0) }; FEW_STEPS],
-            row: AtomicU32::new(UNKNOWN),
-            accept: AtomicU32::new(NOT_FINAL),
-            loose: AtomicU32::new(DEAD),
-            relaxed: [const { AtomicU32::new(UNKNOWN) }; 2],
-            span: AtomicU32::new(NOT_ASKED),
-            first: AtomicU32::new(NOT_ASKED),
-            is_end: AtomicBool::new(false),
-        }
-    }
-}
-
-/// The steps of a state by every byte, as far as they are known.
-struct Row([AtomicU32; 256]);
-
-impl Default for Row {
-    fn default() -> Self {
-        Self([const { AtomicU32::new(UNKNOWN) }; 256])
-    }
-}
 
 /// A lazily built deterministic automaton: what a [`Machine`] computes once is a table lookup from then on.
 pub struct Terminal {
@@ -491,145 +395,6 @@ impl Terminal {
         self.source().numbered.alike(state, byte)
     }
 
-    /// Returns a superset of the bytes that may come next, if it is known without trying them.
-    #[inline]
-    pub(crate) fn known_first(&self, state: TerminalState) -> Option<&ByteSet> {
-        self.known_first_of(state, &self.known[state as usize])
-    }
-
-    #[inline]
-    fn known_first_of(&self, state: TerminalState, known: &State) -> Option<&ByteSet> {
-        match known.first.load(Ordering::Acquire) {
-            NOT_ASKED => self.ask_for_first(state),
-            UNTRIED => None,
-            place => self.firsts[place as usize].get(),
-        }
-    }
-
-    #[cold]
-    fn ask_for_first(&self, state: TerminalState) -> Option<&ByteSet> {
-        let mut source = self.source();
-        let first = source.numbered.first(state);
-        self.keep_first(&mut source, state, first)
-    }
-
-    /// Stores the bytes that may come next, unless another thread has; `None` if they have to be tried.
-    fn keep_first(
-        &self,
-        source: &mut Source,
-        state: TerminalState,
-        first: Option<ByteSet>,
-    ) -> Option<&ByteSet> {
-        let known = &self.known[state as usize].first;
-        let place = known.load(Ordering::Acquire);
-        if place < UNTRIED {
-            return self.firsts[place as usize].get();
-        }
-        let Some(first) = first else {
-            known.store(UNTRIED, Ordering::Release);
-            return None;
-        };
-        let place = source.firsts;
-        source.firsts += 1;
-        let first = self.firsts.make(place as usize).get_or_init(|| first);
-        known.store(place, Ordering::Release);
-        Some(first)
-    }
-
-    /// Returns a superset of the bytes that may come next; all of them if a step fails.
-    pub fn first(&self, state: TerminalState) -> ByteSet {
-        if let Some(&known) = self.known_first(state) {
-            return known;
-        }
-        let mut first = ByteSet::default();
-        let mut byte = 0;
-        loop {
-            let (_, last) = self.alike(state, byte);
-            match self.step(state, byte) {
-                Ok(DEAD) => {}
-                Ok(_) => (byte..=last).for_each(|byte| first.insert(byte)),
-                Err(_) => {
-                    first = ByteSet::ALL;
-                    break;
-                }
-            }
-            match last.checked_add(1) {
-                Some(next) => byte = next,
-                None => break,
-            }
-        }
-        self.keep_first(&mut self.source(), state, Some(first));
-        first
-    }
-
-    /// Returns texts that are known to continue from here, if they are worth a span. A span that the machine does not
-    /// know takes a search, which is done only with `search`.
-    #[inline]
-    pub fn span(&self, state: TerminalState, search: bool) -> Option<Span> {
-        self.span_of(state, &self.known[state as usize], search)
-    }
-
-    #[inline]
-    fn span_of(&self, state: TerminalState, known: &State, search: bool) -> Option<Span> {
-        match known.span.load(Ordering::Acquire) {
-            NOT_ASKED => self.ask_for_span(state, search),
-            NO_SPAN => None,
-            NOT_SEARCHED if !search => None,
-            NOT_SEARCHED => self.ask_for_span(state, search),
-            place => self.found_spans[place as usize].get().copied(),
-        }
-    }
-
-    #[cold]
-    fn ask_for_span(&self, state: TerminalState, search: bool) -> Option<Span> {
-        let known = self.source().numbered.span(state);
-        let span = match known {
-            Some(span) => Some(span),
-            None if self.has_classes(state) => {
-                if !search {
-                    let known = &self.known[state as usize].span;
-                    // Another thread may have searched in the meantime.
-                    let _ = known.compare_exchange(
-                        NOT_ASKED,
-                        NOT_SEARCHED,
-                        Ordering::Relaxed,
-                        Ordering::Relaxed,
-                    );
-                    return None;
-                }
-                let found = self.find_span(state).unwrap_or(None);
-                found.map(|(span, endless)| {
-                    if let Some(endless) = endless {
-                        self.rare().endless.insert(state, endless);
-                    }
-                    span
-                })
-            }
-            None => None,
-        };
-        let mut source = self.source();
-        let known = &self.known[state as usize].span;
-        // Another thread may have found it as well.
-        if matches!(known.load(Ordering::Relaxed), NOT_ASKED | NOT_SEARCHED) {
-            let place = match span {
-                Some(span) => {
-                    let place = source.spans;
-                    source.spans += 1;
-                    self.found_spans.make(place as usize).get_or_init(|| span);
-                    place
-                }
-                None => NO_SPAN,
-            };
-            known.store(place, Ordering::Release);
-        }
-        span
-    }
-
-    /// Returns a span of fewer characters without a maximum length, beside one that has a maximum.
-    pub(crate) fn endless_span(&self, state: TerminalState) -> Option<Span> {
-        self.rare().endless.get(&state).copied()
-    }
-
     /// Returns the position in a list of literals, see [`Machine::literals`].
     pub(crate) fn literals(&self, state: TerminalState) -> Option<LiteralsPlace> {
         self.source().numbered.literals(state)
@@ -666,13 +431,6 @@ impl Terminal {
     /// Returns whether large classes of characters may lead from the state to others, see [`Machine::has_classes`].
     pub(crate) fn has_classes(&self, state: TerminalState) -> bool {
         self.source().numbered.has_classes(state)
-    }
-
-    /// Returns whether text of these classes is known to lead from the state back to itself.
-    pub(crate) fn is_loop(&self, state: TerminalState, classes: ByteClasses) -> bool {
-        let rare = self.rare();
-        let link = rare.links.get(&state);
-        link.is_some_and(|link| link.leads_to(state, classes))
     }
 
     /// Returns the length of the rest that the form prescribes, and its label; see [`Machine::forced`].
@@ -732,11 +490,5 @@ impl fmt::Debug for Terminal {
         f.debug_struct("Terminal")
             .field("states", &self.len())
             .finish_non_exhaustive()
-    }
-}
-
-fn fill(Row(row): &Row, Steps { low, high, next }: Steps) {
-    for step in &row[usize::from(low)..=usize::from(high)] {
-        step.store(next, Ordering::Release);
     }
 }

@@ -7,8 +7,10 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::json::Utf8;
+use crate::terminal::state::{NO_SPAN, NOT_ASKED, NOT_SEARCHED, State};
 use crate::terminal::{DEAD, Terminal, TerminalState};
 use crate::{ByteClasses, Ends, Span, StepError};
 
@@ -54,6 +56,86 @@ impl Link {
 }
 
 impl Terminal {
+    /// Returns texts that are known to continue from here, if they are worth a span. A span that the machine does not
+    /// know takes a search, which is done only with `search`.
+    #[inline]
+    pub fn span(&self, state: TerminalState, search: bool) -> Option<Span> {
+        self.span_of(state, &self.known[state as usize], search)
+    }
+
+    #[inline]
+    pub(super) fn span_of(
+        &self,
+        state: TerminalState,
+        known: &State,
+        search: bool,
+    ) -> Option<Span> {
+        match known.span.load(Ordering::Acquire) {
+            NOT_ASKED => self.ask_for_span(state, search),
+            NO_SPAN => None,
+            NOT_SEARCHED if !search => None,
+            NOT_SEARCHED => self.ask_for_span(state, search),
+            place => self.found_spans[place as usize].get().copied(),
+        }
+    }
+
+    #[cold]
+    fn ask_for_span(&self, state: TerminalState, search: bool) -> Option<Span> {
+        let known = self.source().numbered.span(state);
+        let span = match known {
+            Some(span) => Some(span),
+            None if self.has_classes(state) => {
+                if !search {
+                    let known = &self.known[state as usize].span;
+                    // Another thread may have searched in the meantime.
+                    let _ = known.compare_exchange(
+                        NOT_ASKED,
+                        NOT_SEARCHED,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    );
+                    return None;
+                }
+                let found = self.find_span(state).unwrap_or(None);
+                found.map(|(span, endless)| {
+                    if let Some(endless) = endless {
+                        self.rare().endless.insert(state, endless);
+                    }
+                    span
+                })
+            }
+            None => None,
+        };
+        let mut source = self.source();
+        let known = &self.known[state as usize].span;
+        // Another thread may have found it as well.
+        if matches!(known.load(Ordering::Relaxed), NOT_ASKED | NOT_SEARCHED) {
+            let place = match span {
+                Some(span) => {
+                    let place = source.spans;
+                    source.spans += 1;
+                    self.found_spans.make(place as usize).get_or_init(|| span);
+                    place
+                }
+                None => NO_SPAN,
+            };
+            known.store(place, Ordering::Release);
+        }
+        span
+    }
+
+    /// Returns a span of fewer characters without a maximum length, beside one that has a maximum.
+    pub(crate) fn endless_span(&self, state: TerminalState) -> Option<Span> {
+        self.rare().endless.get(&state).copied()
+    }
+
+    /// Returns whether text of these classes is known to lead from the state back to itself.
+    pub(crate) fn is_loop(&self, state: TerminalState, classes: ByteClasses) -> bool {
+        let rare = self.rare();
+        let link = rare.links.get(&state);
+        link.is_some_and(|link| link.leads_to(state, classes))
+    }
+
     /// Returns the span that begins at a state; `None` if no large class of bytes leads to one state. Beside a span
     /// with a maximum length, there may be one of fewer characters without.
     pub(crate) fn find_span(&self, state: TerminalState) -> Result<Option<Found>, StepError> {
