@@ -6,6 +6,7 @@
 //! does so under libFuzzer.
 
 mod chat_template;
+mod clock;
 mod convert;
 mod gbnf;
 #[path = "../../tests/src/generator.rs"]

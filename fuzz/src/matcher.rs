@@ -81,7 +81,7 @@ fn constraint(kind: u8, seed: u8) -> Option<CompiledConstraint> {
 
 /// Takes an allowed token, whose promised cost is kept. None at a limit, as everywhere here.
 fn step(matcher: &mut Matcher, tokens: &mut Vec<TokenId>, argument: usize) -> Option<()> {
-    let mask = within_limits(matcher.mask())?;
+    let mask = within_limits(|| matcher.mask())?;
     let allowed: Vec<TokenId> = mask.bits().iter().collect();
     let finished = matcher.is_finished();
     assert_eq!(
@@ -92,22 +92,22 @@ fn step(matcher: &mut Matcher, tokens: &mut Vec<TokenId>, argument: usize) -> Op
         return Some(());
     }
     let token = allowed[argument % allowed.len()];
-    let promised = within_limits(matcher.completion_cost_after(token))?;
-    within_limits(matcher.accept_token(token))?;
+    let promised = within_limits(|| matcher.completion_cost_after(token))?;
+    within_limits(|| matcher.accept_token(token))?;
     tokens.push(token);
-    assert_eq!(within_limits(matcher.completion_cost())?, promised);
+    assert_eq!(within_limits(|| matcher.completion_cost())?, promised);
     Some(())
 }
 
 /// A token that the mask does not have is refused, and nothing has changed.
 fn refuse(matcher: &mut Matcher, argument: usize) -> Option<()> {
-    let before = within_limits(matcher.mask())?;
+    let before = within_limits(|| matcher.mask())?;
     let token = TokenId(argument as u32);
     if before.bits().contains(token) {
         return Some(());
     }
     assert!(matcher.accept_token(token).is_err());
-    let after = within_limits(matcher.mask())?;
+    let after = within_limits(|| matcher.mask())?;
     assert!(before.bits() == after.bits());
     Some(())
 }
@@ -116,16 +116,19 @@ fn refuse(matcher: &mut Matcher, argument: usize) -> Option<()> {
 fn same(constraint: &CompiledConstraint, matcher: &mut Matcher, tokens: &[TokenId]) -> Option<()> {
     let mut other = constraint.matcher();
     for &token in tokens {
-        within_limits(other.accept_token(token))?;
+        within_limits(|| other.accept_token(token))?;
     }
     assert!(matcher.tokens().eq(tokens.iter().copied()));
     assert_eq!(matcher.is_accepting(), other.is_accepting());
     assert_eq!(matcher.is_finished(), other.is_finished());
     assert_eq!(
-        within_limits(matcher.completion_cost())?,
-        within_limits(other.completion_cost())?
+        within_limits(|| matcher.completion_cost())?,
+        within_limits(|| other.completion_cost())?
     );
-    let [one, two] = [within_limits(matcher.mask())?, within_limits(other.mask())?];
+    let [one, two] = [
+        within_limits(|| matcher.mask())?,
+        within_limits(|| other.mask())?,
+    ];
     assert!(one.bits() == two.bits());
     Some(())
 }

@@ -170,7 +170,7 @@ pub fn regex(data: &[u8]) -> bool {
         let Some(text) = walk::text(&constraint, &mut random, 16) else {
             return false;
         };
-        let refusal = within_limits(constraint.matcher().check_text(&text));
+        let refusal = within_limits(|| constraint.matcher().check_text(&text));
         assert!(
             matches!(refusal, None | Some(None)),
             "{pattern}: {:?} does not match: {refusal:?}",

@@ -35,7 +35,7 @@ pub fn structural_tag(data: &[u8]) -> bool {
         if !constraint.program().token_terminals().is_empty() {
             continue;
         }
-        let refusal = within_limits(constraint.matcher().check_text(&text));
+        let refusal = within_limits(|| constraint.matcher().check_text(&text));
         assert!(
             matches!(refusal, None | Some(None)),
             "{:?} does not fit: {refusal:?}",

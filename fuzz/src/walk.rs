@@ -9,6 +9,7 @@ use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::SplitMix;
+use crate::clock::timed;
 
 /// Tokens that cross the borders of JSON, behind those of the single bytes.
 const PIECES: [&str; 28] = [
@@ -68,7 +69,7 @@ pub(crate) fn options() -> ConstraintOptions {
 
 /// Joins a grammar to the vocabulary.
 pub(crate) fn compile(grammar: Grammar) -> Result<CompiledConstraint, CompileError> {
-    CompiledConstraint::new(grammar, tables(), &options())
+    timed(|| CompiledConstraint::new(grammar, tables(), &options()))
 }
 
 /// Walks at random to a complete text, and compares one mask in so many with the oracle's. None where a limit was met, or where even the shortest text takes more than a few hundred tokens.
@@ -81,7 +82,7 @@ pub(crate) fn text(
     one_in: usize,
 ) -> Option<Vec<u8>> {
     let mut matcher = constraint.matcher();
-    let needed = within_limits(matcher.completion_cost())?;
+    let needed = within_limits(|| matcher.completion_cost())?;
     if needed > 300 {
         return None;
     }
@@ -89,10 +90,10 @@ pub(crate) fn text(
     let mut text = Vec::new();
     for taken in 0..=budget {
         let left = budget - taken;
-        let mask = within_limits(matcher.mask())?;
+        let mask = within_limits(|| matcher.mask())?;
         assert!(mask.count() > 0, "a dead end after {:?}", show(&text));
         if random.below(one_in) == 0 {
-            let naive = within_limits(oracle::mask(&matcher))?;
+            let naive = unless_limited(oracle::mask(&matcher))?;
             assert!(
                 mask.bits() == &naive,
                 "not the oracle's mask after {:?}",
@@ -106,7 +107,7 @@ pub(crate) fn text(
         for index in drawn.into_iter().chain(0..tokens.len()) {
             let token = tokens[index];
             if token == EOS
-                || left > 0 && within_limits(matcher.completion_cost_after(token))? < left
+                || left > 0 && within_limits(|| matcher.completion_cost_after(token))? < left
             {
                 chosen = Some(token);
                 break;
@@ -120,7 +121,7 @@ pub(crate) fn text(
             );
             return Some(text);
         };
-        within_limits(matcher.accept_token(token))?;
+        within_limits(|| matcher.accept_token(token))?;
         if token == EOS {
             return Some(text);
         }
@@ -137,11 +138,15 @@ pub(crate) fn text(
     panic!("the budget was not kept: {:?}", show(&text));
 }
 
-/// What was asked for; none where a limit was met.
+/// What a call returns, which is timed; none where a limit was met.
 ///
 /// # Panics
 /// When anything else went wrong.
-pub(crate) fn within_limits<T>(result: Result<T, MatcherError>) -> Option<T> {
+pub(crate) fn within_limits<T>(call: impl FnOnce() -> Result<T, MatcherError>) -> Option<T> {
+    unless_limited(timed(call))
+}
+
+fn unless_limited<T>(result: Result<T, MatcherError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(MatcherError::Limit(_)) => None,
