@@ -21,8 +21,10 @@ HELDOUT_DOMAINS = [d for d in DOMAINS if d.heldout]
 
 
 class Sample:
-    def __init__(self, schema, text, value, kind):
-        self.schema, self.text, self.value, self.kind = schema, text, value, kind
+    """A schema, a text, the right answer, and by key the words of the text that say a boolean or one of several options."""
+
+    def __init__(self, schema, text, value, kind, wordings=None):
+        self.schema, self.text, self.value, self.kind, self.wordings = schema, text, value, kind, wordings or {}
 
     @property
     def prompt(self):

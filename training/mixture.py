@@ -8,6 +8,7 @@ A sample is a pure function of its seed, its split and the weights.
 import passages
 from data import Sample, copying, extraction, retrieval
 from notation import compact
+from slot_types import SlotError
 from values import Ctx, Verbatim
 
 TASKS = ("copying", "retrieval", "templates", "passages")
@@ -32,6 +33,18 @@ def sample(seed, mix=(0, 0, 1, 3), split="train"):
     return reshape(c, x)
 
 
+def choice(seed, split="train"):
+    """A short sample of a seed that asks for booleans and options."""
+    c = Ctx(f"choice-{split}-{seed}", unseen=split != "train")
+    while True:
+        passage = c.pick(passages.corpus()[split])
+        if any(slot.tagged and not slot.many for slot in passage.slots.values()):
+            try:
+                return reshape(c, passages.choice(c, passage))
+            except SlotError:
+                pass
+
+
 # --- long texts -------------------------------------------------------------------------------------------
 
 
@@ -49,7 +62,7 @@ def surround(c, x, passage, pool):
                 others.append(y.text)
     cut = c.rng.randint(0, len(others))
     joint = c.pick(["\n\n", "\n\n", "\n", "\n---\n", "\n\n* * *\n\n"])
-    return Sample(x.schema, joint.join([*others[:cut], x.text, *others[cut:]]), x.value, x.kind)
+    return Sample(x.schema, joint.join([*others[:cut], x.text, *others[cut:]]), x.value, x.kind, x.wordings)
 
 
 def words(schema):
@@ -74,7 +87,7 @@ def reshape(c, x):
         schema, value = rows(c, schema, value)
     if c.chance(0.25):
         schema = bounded(c, schema, value)
-    return Sample(schema, x.text, value, x.kind)
+    return Sample(schema, x.text, value, x.kind, x.wordings)
 
 
 def unrequired(schema):

@@ -42,6 +42,7 @@ class Asker:
         self.nullable = c.chance(0.6)
         self.glossed = c.chance(0.25)
         self.vague = c.pick(VAGUE).split() if c.chance(0.05) else None
+        self.wordings = {}
 
     def key(self, field, extra=""):
         if self.vague and isinstance(field.source, Leaf):
@@ -68,7 +69,11 @@ class Asker:
         if source.view == "given":
             return {"type": "boolean"}, True, self.key(field)
         if v.kind == "tag":
-            return *self.tagged(self.w.passage.slots[source.slot], source.view, v.text), self.key(field)
+            schema, answer = self.tagged(self.w.passage.slots[source.slot], source.view, v.text)
+            key = self.key(field)
+            if source.slot in self.w.wordings:
+                self.wordings[key] = self.fold(self.w.wordings[source.slot])
+            return schema, answer, key
         view = source.view or self.c.pick(v.usual)
         if view not in v.views:
             raise SlotError(f"{{{source.slot}}} cannot be asked for as `.{view}`; there is " + ", ".join(v.views))

@@ -15,6 +15,7 @@ class Writer:
     def __init__(self, c, passage):
         self.c, self.passage, self.lang = c, passage, passage.lang
         self.drawn, self.row, self.choices, self.taken = {}, None, {}, collections.defaultdict(set)
+        self.wordings = {}
         self.index = 0
         self.currency = c.pick(USUAL_CURRENCY[self.lang])
         point = [(".", ","), (".", ","), (".", ""), (".", "")] + [(",", "."), (",", "")] * c.chance(0.25) if self.lang == "en" else [(",", " "), (",", ""), (",", "")] if self.lang == "fr" else [(",", "."), (",", "."), (",", "")]
@@ -121,7 +122,10 @@ class Writer:
             v.hidden = False
         if definition.tagged:
             said = [b for t, b in definition.options if t == v.text]
-            return self.expand(self.c.pick(said))
+            pieces = self.expand(self.c.pick(said))
+            if self.row is None:
+                self.wordings[slot.name] = "".join(s for s, _ in pieces)
+            return pieces
         if slot.view:
             if slot.view not in v.shown:
                 raise SlotError(f"{{{slot.name}.{slot.view}}}: a value of this type has no such mention")

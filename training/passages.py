@@ -18,13 +18,14 @@ name of its original, is in the same part. Values outside of training come from 
 
 import collections
 import pathlib
+import re
 import sys
 
 import noise
 from data import Sample
 from notation import compact
 from passage_check import check, rivalled
-from passage_format import ROOT, SPLITS, leaves, read
+from passage_format import ROOT, SPLITS, Leaf, leaves, read
 from passage_schema import Asker, subset, words_of
 from passage_text import Writer
 from slot_types import SlotError
@@ -36,10 +37,32 @@ def make(c, passage):
     for _ in range(10):
         writer = Writer(c, passage)
         text, fold = noise.apply(c, passage, writer.expand(passage.nodes))
-        schema, answer = Asker(c, writer, fold).object(subset(c, passage))
+        asker = Asker(c, writer, fold)
+        schema, answer = asker.object(subset(c, passage))
         if schema["properties"]:
-            return Sample(schema, text, answer, passage.id)
+            return Sample(schema, text, answer, passage.id, asker.wordings)
     raise SlotError("no schema asks for anything")
+
+
+def choice(c, passage):
+    """A sample that asks only for booleans and options, of the sentences that say them: many of these fit where one text does."""
+    tagged = [f for schema in passage.schemas for f in leaves(schema) if isinstance(f.source, Leaf) and passage.slots[f.source.slot].tagged]
+    tagged = [f for f in tagged if not passage.slots[f.source.slot].many]
+    writer = Writer(c, passage)
+    text, fold = noise.apply(c, passage, writer.expand(passage.nodes))
+    asker, fields = Asker(c, writer, fold), {}
+    for f in c.rng.sample(tagged, len(tagged)):
+        if len(fields) < 3:
+            fields.setdefault(f.source.slot, f)
+    schema, answer = asker.object(list(fields.values()))
+    places = [text.find(words.strip()) for words in asker.wordings.values()]
+    if not places or min(places) < 0:
+        raise SlotError("noise has changed what is asked for")
+    ends = [at + len(words.strip()) for at, words in zip(places, asker.wordings.values())]
+    borders = [0, *(m.end() for m in re.finditer(r"[.!?]\s+|\n", text)), len(text)]
+    first = max(k for k, b in enumerate(borders) if b <= min(places)) - c.chance(0.4)
+    last = min(k for k, b in enumerate(borders) if b >= max(ends)) + c.chance(0.4)
+    return Sample(schema, text[borders[max(first, 0)] : borders[min(last, len(borders) - 1)]].strip(), answer, passage.id, asker.wordings)
 
 
 CORPUS = {}

@@ -2,7 +2,10 @@
 
 It begins with the weights of a decoder (`train.py`), whose layers it keeps; attention goes in both directions. Of each field, the
 state where the field stands is compared with the states of all positions, twice: for where the value begins, and for where it ends,
-as in extractive question answering (Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions").
+as in extractive question answering (Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions"). Where a field has
+options, the second comparison weighs the tokens of the text by whether they say which one is meant, and their mean is compared with
+the states of the options: attention for what is said somewhere in a text (Ilse, Tomczak, Welling 2018, "Attention-based Deep Multiple
+Instance Learning").
 
 The loss is the logarithm of the probability of all right positions of a field together; where a field is in an array, the mean over
 them, so that none is left out. Checkpoints, seeds and rates are as in `train.py`.
@@ -30,14 +33,17 @@ import shipped
 from model import SIZES, Model, Norm, rotary, rotate
 from model import Block as DecoderBlock
 from reader_questions import NUMBER, Question, batch, readings, spans, values
-from tokenizer import PAD
+from tokenizer import JSON as OPTION
+from tokenizer import PAD, TEXT
 from train import EMA, WARMUP, Muon, share
 
 MIX = (0, 0, 15, 85)  # of copying, retrieval, templates and passages
 LONGEST = 900  # tokens of a question
 DRAWN = 500  # samples at once
+CHOICES = 600  # short ones that ask for options alone
 HELD = 300  # questions of each validation split
 LONGEST_SPAN = 40  # tokens of a value
+WEIGHT_OF_OPTIONS = 3.0  # of a field that has some, in the loss: there are few
 OFF = -1e9
 
 
@@ -87,13 +93,17 @@ class Reader(nn.Module):
         self.embed = nn.Embedding(config.vocab, config.dim)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = Norm(config.dim, config.eps)
-        self.qs, self.ks, self.qe, self.ke = (nn.Linear(config.dim, config.dim, bias=False) for _ in range(4))
+        self.qs, self.ks, self.qe, self.ke, self.qo, self.ko = (nn.Linear(config.dim, config.dim, bias=False) for _ in range(6))
+        nn.init.zeros_(self.qo.weight)
         cos, sin = rotary(torch.arange(config.positions), config)
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
     def forward(self, ids, at):
-        """Logits of where the values of the fields at `at` begin and end, both [batch, fields, sequence]."""
+        """Logits of where the values of the fields at `at` begin and end, both [batch, fields, sequence].
+
+        At an option, the first is that of the option; at the text, the second is how much a token says of the options.
+        """
         x = self.embed(ids)
         if torch.is_autocast_enabled("cpu"):
             x = x.bfloat16()
@@ -104,18 +114,23 @@ class Reader(nn.Module):
         h = self.norm(x)
         field = h.gather(1, at[..., None].expand(-1, -1, h.shape[-1]))
         scale = self.config.dim**-0.5
-        return (self.qs(field) @ self.ks(h).mT).float() * scale, (self.qe(field) @ self.ke(h).mT).float() * scale
+        starts, ends = (self.qs(field) @ self.ks(h).mT).float() * scale, (self.qe(field) @ self.ke(h).mT).float() * scale
+        is_text = ((ids == TEXT).cumsum(-1) > 0)[:, None] & (ids != PAD)[:, None]
+        saying = torch.softmax(ends.masked_fill(~is_text, OFF), -1).to(h.dtype)
+        chosen = (self.qo(saying @ h) @ self.ko(h).mT).float() * scale
+        return starts + torch.where((ids == OPTION)[:, None] & ~is_text, chosen, 0), ends
 
 
-def missed(logits, can, right, many):
-    """The mean over the fields that have an answer."""
+def missed(logits, can, right, many, weight=1.0):
+    """The weighted mean over the fields that have an answer."""
     known = right.any(-1)
     if not known.any():
         return logits.sum() * 0
     within = lambda mask: torch.logsumexp(logits.masked_fill(~mask, OFF), -1)
     each = torch.where(right, logits, 0).sum(-1) / right.sum(-1).clamp(min=1)
     found = torch.where(many, each, within(right | ~known[..., None]))
-    return (within(can | ~known[..., None]) - found)[known].mean()
+    weight = known * weight
+    return ((within(can | ~known[..., None]) - found) * weight).sum() / weight.sum()
 
 
 def produce(queue, path, tokens, seed, rank, workers):
@@ -126,6 +141,7 @@ def produce(queue, path, tokens, seed, rank, workers):
     while True:
         mine = seed + rank * DRAWN
         questions = [Question(tok, mixture.sample(mine + k, MIX)) for k in range(DRAWN)]
+        questions += [Question(tok, mixture.choice(mine + k)) for k in range(CHOICES)]
         questions = [q for q in questions if len(q.ids) <= LONGEST and any(f.starts for f in q.fields)]
         order = random.Random(seed)
         seed += workers * DRAWN
@@ -247,7 +263,7 @@ def work(rank, args):
     else:
         begin = torch.load(args.begin)["model"]
     model.load_state_dict(begin, strict=False)
-    matrices = [p for part in (*model.blocks, model.qs, model.ks, model.qe, model.ke) for p in part.parameters() if p.ndim == 2]
+    matrices = [p for part in (*model.blocks, model.qs, model.ks, model.qe, model.ke, model.qo, model.ko) for p in part.parameters() if p.ndim == 2]
     rest = [p for p in model.parameters() if all(p is not m for m in matrices)]
     muon, adam = Muon(matrices), torch.optim.AdamW(rest, lr=args.adam, betas=(0.9, 0.98), weight_decay=0.0)
     step, seen, seed = 0, 0, args.seed * 10**9
@@ -267,7 +283,7 @@ def work(rank, args):
     worker = multiprocessing.Process(target=produce, args=(queue, args.tokenizer, args.batch, seed, rank, args.workers), daemon=True)
     worker.start()
     log = args.out.with_suffix(".jsonl").open("a")
-    named, began, seen_then, saved_at, total, count = dict(model.named_parameters()), time.time(), seen, seen, np.zeros(2), 0
+    named, began, seen_then, saved_at, total, count = dict(model.named_parameters()), time.time(), seen, seen, np.zeros(3), 0
 
     def save():
         temporary = args.out.with_suffix(".new")
@@ -284,17 +300,19 @@ def work(rank, args):
         print(json.dumps(line), flush=True)
         log.write(json.dumps(line) + "\n")
         log.flush()
-        began, seen_then, total, count = time.time(), seen, np.zeros(2), 0
+        began, seen_then, total, count = time.time(), seen, np.zeros(3), 0
 
     scale = 0.0
     while seen < args.until * 1e6:
         arrays, seed = queue.get()
-        ids, at, can_start, starts, can_end, ends, many = (torch.from_numpy(a) for a in arrays)
+        ids, at, can_start, starts, can_end, ends, many, said, text = (torch.from_numpy(a) for a in arrays)
         scale = min(1.0, (step + 1) / WARMUP, max(0.01, (args.until * 1e6 - seen) / (args.decay * 1e6)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             begins, finishes = run(ids, at)
-        first, last = missed(begins, can_start, starts, many), missed(finishes, can_end.expand_as(ends), ends, many)
-        (first + 0.5 * last).backward()
+        has_options = (can_start & (ids == OPTION)[:, None]).any(-1)
+        first = missed(begins, can_start, starts, many, torch.where(has_options, WEIGHT_OF_OPTIONS, 1.0))
+        last, words = missed(finishes, can_end.expand_as(ends), ends, many), missed(finishes, text.expand_as(said), said, torch.zeros_like(many))
+        (first + 0.5 * last + 0.5 * words).backward()
         tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)
         muon.step(args.muon * scale)
@@ -308,12 +326,12 @@ def work(rank, args):
                 p.grad = None
         step += 1
         seen += tokens
-        total += (first.item(), last.item())
+        total += (first.item(), last.item(), words.item())
         count += 1
         if rank:
             continue
         if step % 50 == 0:
-            print(f"step {step} {seen / 1e6:.2f}M tokens, start {total[0] / count:.4f} end {total[1] / count:.4f}, {(seen - seen_then) / (time.time() - began):.0f} tokens/s", flush=True)
+            print(f"step {step} {seen / 1e6:.2f}M tokens, start {total[0] / count:.4f} end {total[1] / count:.4f} words {total[2] / count:.4f}, {(seen - seen_then) / (time.time() - began):.0f} tokens/s", flush=True)
         if seen - saved_at >= args.save_every * 1e6:
             save()
             report()

@@ -2,7 +2,7 @@
 
     input_ids  [1, sequence]           int64   a question of `reader_questions.py`
     fields     [1, fields]             int64   where its fields stand
-    starts     [1, fields, sequence]   float   logits of where each value begins
+    starts     [1, fields, sequence]   float   logits of where each value begins, or of each option
     ends       [1, fields, sequence]   float   and of where it ends
 """
 
@@ -18,14 +18,16 @@ from onnx import TensorProto, helper
 import shipped
 from export import Graph, dequantised, packed, quantise, session
 from model import SIZES
-from reader import Reader
+from reader import OFF, Reader
+from tokenizer import JSON as OPTION
+from tokenizer import TEXT
 
-HEADS = ("qs", "ks", "qe", "ke")
+HEADS = ("qs", "ks", "qe", "ke", "qo", "ko")
 
 
 def matrices(state, config):
     """Those that states are multiplied by at the end, [in, out]; queries are scaled."""
-    scale = {"qs": config.dim**-0.5, "qe": config.dim**-0.5}
+    scale = {"qs": config.dim**-0.5, "qe": config.dim**-0.5, "qo": config.dim**-0.5}
     return {h: state[h + ".weight"].float().numpy().T * np.float32(scale.get(h, 1)) for h in HEADS}
 
 
@@ -68,9 +70,20 @@ def build(state, config):
     x = norm(x, "norm", state["norm.weight"].float().numpy())
     fields = g.op("Gather", x, g.op("Reshape", "fields", g.ints(-1)), axis=1)
     last = matrices(state, config)
-    for query, key, out in (("qs", "ks", "starts"), ("qe", "ke", "ends")):
+
+    def compared(queries, query, key, **out):
         keys = g.op("MatMul", x, g.quantised(key, last[key], 1))
-        g.op("MatMul", g.op("MatMul", fields, g.quantised(query, last[query], 1)), g.op("Transpose", keys, perm=[0, 2, 1]), out=out)
+        return g.op("MatMul", g.op("MatMul", queries, g.quantised(query, last[query], 1)), g.op("Transpose", keys, perm=[0, 2, 1]), **out)
+
+    # What the text says of options: the mean of its states, weighed by how much each says.
+    starts, ends = compared(fields, "qs", "ks"), compared(fields, "qe", "ke", out="ends")
+    begun = g.op("CumSum", g.op("Cast", g.op("Equal", "input_ids", g.scalar(TEXT)), to=TensorProto.INT32), g.constant("sequence_axis", np.int64(1)))
+    is_text = g.op("Unsqueeze", g.op("Cast", begun, to=TensorProto.BOOL), g.ints(1))
+    saying = g.op("Softmax", g.op("Where", is_text, ends, g.constant("off", np.float32(OFF))), axis=-1)
+    chosen = compared(g.op("MatMul", saying, x), "qo", "ko")
+    is_option = g.op("Unsqueeze", g.op("Equal", "input_ids", g.scalar(OPTION)), g.ints(1))
+    is_option = g.op("And", is_option, g.op("Not", is_text))
+    g.op("Add", starts, g.op("Where", is_option, chosen, g.constant("zero", np.float32(0))), out="starts")
 
     info = helper.make_tensor_value_info
     inputs = [info("input_ids", TensorProto.INT64, [1, "sequence"]), info("fields", TensorProto.INT64, [1, "fields"])]
@@ -93,6 +106,7 @@ def parity(path, state, config):
     run, rng, worst = session(path), np.random.default_rng(0), 0.0
     for length, fields in ((1, [0]), (60, [0, 7, 20]), (700, list(range(0, 200, 9)))):
         ids, at = rng.integers(5, config.vocab, (1, length)), np.array([fields], np.int64)
+        ids[0, length // 4 : length // 2 : 7], ids[0, length // 2] = OPTION, TEXT
         with torch.no_grad():
             want = reference(torch.from_numpy(ids), torch.from_numpy(at))
         got = run.run(["starts", "ends"], {"input_ids": ids, "fields": at})

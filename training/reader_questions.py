@@ -2,7 +2,7 @@
 
 A question is, for each leaf of the schema, `<schema>` and its name, then `<json>` and the value for each of its options, then
 `<eos>` where there may be no value; and after all of them `<text>` and the text. The answer for a field is a position: of an
-option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends.
+option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends. Where an option is right, the words of the text that say so are known as well.
 
     name := keys joined by " / ", then ":" and the type in the notation of `notation.py` where there are no options,
             then the description in brackets
@@ -173,7 +173,7 @@ class Asked:
 
     def __init__(self, leaf, at, options, none):
         self.leaf, self.at, self.options, self.none = leaf, at, options, none
-        self.starts, self.ends = set(), set()
+        self.starts, self.ends, self.said = set(), set(), set()
 
 
 class Question:
@@ -212,6 +212,8 @@ class Question:
                 elif leaf.options is not None:
                     if value in leaf.options and not leaf.many:
                         field.starts.add(field.options[leaf.options.index(value)])
+                        words = self.sample.wordings.get(leaf.path[-1] if leaf.path else None, value if isinstance(value, str) else "")
+                        self.said(field, words)
                 else:
                     for a, b in spans(leaf, value, self.sample.text):
                         if a in starts and b in ends:
@@ -219,16 +221,25 @@ class Question:
                             field.ends.add(ends[b])
 
 
+    def said(self, field, words):
+        """Marks the tokens of the words that say an option, each time that the text has them."""
+        words = words.strip()
+        for a, b in spans(field.leaf, words, self.sample.text) if words else ():
+            field.said |= {self.first + k for k, (c, d) in enumerate(self.offsets) if a <= c < d <= b}
+
+
 def batch(questions):
-    """Arrays of some questions: ids, and for each field its place, where it can begin and does, can end and does, and whether it is many."""
+    """Arrays of some questions: ids, and for each field its place, where it can begin and does, can end and does, whether it is
+    many, which tokens of the text say its option; and which tokens are those of the text."""
     width = -(-max(len(q.ids) for q in questions) // 8) * 8
     rows, fields = len(questions), max(len(q.fields) for q in questions)
     ids, at = np.full((rows, width), PAD, np.int64), np.zeros((rows, fields), np.int64)
-    can_start, starts, ends = (np.zeros((rows, fields, width), bool) for _ in range(3))
-    can_end, many = np.zeros((rows, 1, width), bool), np.zeros((rows, fields), bool)
+    can_start, starts, ends, said = (np.zeros((rows, fields, width), bool) for _ in range(4))
+    can_end, text, many = np.zeros((rows, 1, width), bool), np.zeros((rows, 1, width), bool), np.zeros((rows, fields), bool)
     for r, q in enumerate(questions):
         ids[r, : len(q.ids)] = q.ids
         can_end[r, 0, q.ends] = True
+        text[r, 0, q.first : len(q.ids)] = True
         for f, field in enumerate(q.fields):
             at[r, f], many[r, f] = field.at, field.leaf.many
             can_start[r, f, field.options or q.starts] = True
@@ -236,7 +247,8 @@ def batch(questions):
                 can_start[r, f, field.none] = True
             starts[r, f, list(field.starts)] = True
             ends[r, f, list(field.ends)] = True
-    return ids, at, can_start, starts & can_start, can_end, ends & can_end, many
+            said[r, f, list(field.said)] = True
+    return ids, at, can_start, starts & can_start, can_end, ends & can_end, many, said, text
 
 
 # Schemas whose fields the Rust side names alike.

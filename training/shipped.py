@@ -8,7 +8,7 @@ import onnx
 import torch
 from onnx import numpy_helper
 
-HEADS = {"qs": True, "ks": False, "qe": True, "ke": False}  # of a reader, and whether they are scaled
+HEADS = {"qs": True, "ks": False, "qe": True, "ke": False, "qo": True, "ko": False}  # of a reader, and whether they are scaled
 
 
 def weights(path, config):
