@@ -15,7 +15,9 @@ pub fn data_folder(name: &str) -> Option<PathBuf> {
 }
 
 fn find(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // The workspace has the lock file; this file is also one of the front end's tests.
+    let mut ancestors = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let root = ancestors.find(|folder| folder.join("Cargo.lock").is_file())?;
     let data = root.join(
         std::env::var_os("STRUCTGEN_DATA").map_or_else(|| "../shared/data".into(), PathBuf::from),
     );

@@ -1,59 +1,20 @@
-//! The folder of test data, and real schemas from it.
+//! Real schemas from the data set.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::judge;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Profile, SchemaError, SchemaLimits, SchemaOptions, SchemaWarning};
 
-/// The unpacked folder of this name in `STRUCTGEN_DATA`, by default `../shared/data` next to the workspace; prints a
-/// message and returns `None` if it does not exist.
-pub(super) fn data(name: &str) -> Option<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let data = std::env::var_os("STRUCTGEN_DATA")
-        .map_or_else(|| workspace.join("../shared/data"), PathBuf::from);
-    let folder = data.join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let archive = data.join(format!("{name}.tar.xz"));
-    let unpacked = workspace.join("target/test-data").join(name);
-    if archive.is_file() {
-        if unpacked.is_dir() {
-            return Some(unpacked);
-        }
-        // Unpacked elsewhere and renamed, so that no test sees a partial folder.
-        let aside = workspace.join(format!("target/test-data/.{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&aside).expect("the target folder can be written");
-        let status = Command::new("tar")
-            .arg("xf")
-            .arg(&archive)
-            .arg("-C")
-            .arg(&aside)
-            .status();
-        if status.is_ok_and(|status| status.success()) {
-            // Another test may have been first.
-            let _ = std::fs::rename(aside.join(name), &unpacked);
-            let _ = std::fs::remove_dir_all(&aside);
-            return unpacked.is_dir().then_some(unpacked);
-        }
-    }
-    report(&format!(
-        "skipped: {name} is not in {} (STRUCTGEN_DATA)",
-        data.display()
-    ));
-    None
-}
-
+#[path = "../../../../../tests/src/data.rs"]
 #[allow(
-    clippy::print_stderr,
-    reason = "a test says what it measured or skipped"
+    dead_code,
+    unreachable_pub,
+    reason = "shared with the tests of the whole, which use all of it"
 )]
-pub(super) fn report(line: &str) {
-    eprintln!("{line}");
-}
+mod data_set;
+pub(super) use data_set::{data_folder, report};
 
 pub(super) fn limits() -> SchemaLimits {
     SchemaLimits::default()
@@ -75,7 +36,7 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn real_schemas_compile_and_judge_their_instances_as_marked() {
-    let Some(folder) = data("maskbench") else {
+    let Some(folder) = data_folder("maskbench") else {
         return;
     };
     let options = SchemaOptions::new().with_profile(Profile::Exact);
@@ -159,7 +120,7 @@ fn reason(error: &SchemaError) -> String {
 /// Every warning about a real schema was checked by hand: each reports a real misspelling.
 #[test]
 fn real_schemas_are_warned_of_for_what_is_misspelt() {
-    let Some(folder) = data("maskbench") else {
+    let Some(folder) = data_folder("maskbench") else {
         return;
     };
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::corpus::{data, files, limits, report};
+use super::corpus::{data_folder, files, limits, report};
 use super::judge;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Draft, FormatMode, Profile, SchemaOptions};
@@ -118,7 +118,7 @@ fn show(name: &str, counts: &Counts) {
 
 #[test]
 fn the_canonical_form_accepts_nothing_invalid_of_the_official_suite() {
-    let Some(suite) = data("json-schema-test-suite") else {
+    let Some(suite) = data_folder("json-schema-test-suite") else {
         return;
     };
     for (draft, folder) in FOLDERS {
@@ -141,7 +141,7 @@ fn the_canonical_form_accepts_nothing_invalid_of_the_official_suite() {
 
 #[test]
 fn asserted_formats_of_the_official_suite() {
-    let Some(suite) = data("json-schema-test-suite") else {
+    let Some(suite) = data_folder("json-schema-test-suite") else {
         return;
     };
     for (draft, folder) in FOLDERS {
