@@ -2,7 +2,8 @@
 
 A question is, for each leaf of the schema, `<schema>` and its name, then `<json>` and the value for each of its options, then
 `<eos>` where there may be no value; and after all of them `<text>` and the text. The answer for a field is a position: of an
-option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends. Where an option is right, the words of the text that say so are known as well.
+option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends. Where an option is right, the words of the text that say so are
+known as well.
 
     name := keys joined by " / ", then ":" and the type in the notation of `notation.py` where there are no options,
             then the description in brackets
@@ -213,7 +214,7 @@ class Question:
                     if value in leaf.options and not leaf.many:
                         field.starts.add(field.options[leaf.options.index(value)])
                         words = self.sample.wordings.get(leaf.path[-1] if leaf.path else None, value if isinstance(value, str) else "")
-                        self.said(field, words)
+                        self.mark(field, words)
                 else:
                     for a, b in spans(leaf, value, self.sample.text):
                         if a in starts and b in ends:
@@ -221,7 +222,7 @@ class Question:
                             field.ends.add(ends[b])
 
 
-    def said(self, field, words):
+    def mark(self, field, words):
         """Marks the tokens of the words that say an option, each time that the text has them."""
         words = words.strip()
         for a, b in spans(field.leaf, words, self.sample.text) if words else ():

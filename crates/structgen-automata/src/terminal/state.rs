@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::{DEAD, TerminalState};
 
+/// A state or row that was not computed.
 pub(super) const UNKNOWN: TerminalState = u32::MAX;
+/// In place of the label of a state in which no text ends.
 pub(super) const NOT_FINAL: u32 = u32::MAX;
 
 /// The number of runs of bytes whose steps a state stores without a row; most states need no more.
