@@ -12,6 +12,7 @@ mod characters;
 mod counted;
 mod counting;
 mod derivative;
+mod facts;
 mod finite;
 mod limit;
 mod liveness;

@@ -1,6 +1,7 @@
 //! The terminals of JSON: strings, keys, and the punctuation of objects and arrays.
 
 mod content;
+mod escapes;
 mod gap;
 mod grounded;
 mod keys;
