@@ -97,7 +97,8 @@ def packed(state, config):
 def dequantised(state, config):
     """The checkpoint with the weights that the int8 file stands for, to compare with."""
     out = dict(state)
-    out["embed.weight"] = torch.from_numpy(quantise(state["embed.weight"].float().numpy(), 0)[2])
+    if "embed.weight" in state:
+        out["embed.weight"] = torch.from_numpy(quantise(state["embed.weight"].float().numpy(), 0)[2])
     for i, layer in enumerate(packed(state, config)):
         b, d = f"blocks.{i}.", config.dim
         w = {k: torch.from_numpy(quantise(layer[k], 1)[2].T.copy()) for k in ("qkv", "o", "gate_up", "down")}

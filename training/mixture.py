@@ -33,6 +33,17 @@ def sample(seed, mix=(0, 0, 1, 3), split="train"):
     return reshape(c, x)
 
 
+def several(seed, mix, split="train"):
+    """Samples of a seed that have one text: one as `sample` makes it, or for most passages a few."""
+    c = Ctx(f"several-{split}-{seed}", unseen=split != "train")
+    if c.rng.choices(TASKS, mix)[0] != "passages" or c.chance(0.35):
+        return [sample(seed, mix, split)]
+    try:
+        return [reshape(c, x) for x in passages.several(c, c.pick(passages.corpus()[split]), c.pick([2, 3, 4]))]
+    except SlotError:
+        return [sample(seed, mix, split)]
+
+
 def choice(seed, split="train"):
     """A short sample of a seed that asks for booleans and options."""
     c = Ctx(f"choice-{split}-{seed}", unseen=split != "train")

@@ -44,6 +44,19 @@ def make(c, passage):
     raise SlotError("no schema asks for anything")
 
 
+def several(c, passage, count):
+    """Samples of one text of a passage, each with a schema of its own."""
+    writer = Writer(c, passage)
+    text, fold = noise.apply(c, passage, writer.expand(passage.nodes))
+    samples = []
+    for _ in range(count):
+        asker = Asker(c, writer, fold)
+        schema, answer = asker.object(subset(c, passage))
+        if schema["properties"]:
+            samples.append(Sample(schema, text, answer, passage.id, asker.wordings))
+    return samples
+
+
 def choice(c, passage):
     """A sample that asks only for booleans and options, of the sentences that say them: many of these fit where one text does."""
     tagged = [f for schema in passage.schemas for f in leaves(schema) if isinstance(f.source, Leaf) and passage.slots[f.source.slot].tagged]

@@ -1,14 +1,17 @@
 """Trains the reader: an encoder that says where in a text each field of a schema has its value (`reader_questions.py`).
 
-It begins with the weights of a decoder (`train.py`), whose layers it keeps; attention goes in both directions. Of each field, the
-state where the field stands is compared with the states of all positions, twice: for where the value begins, and for where it ends,
-as in extractive question answering (Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions"). Where a field has
-options, the second comparison weighs the tokens of the text by whether they say which one is meant, and their mean is compared with
-the states of the options: attention for what is said somewhere in a text (Ilse, Tomczak, Welling 2018, "Attention-based Deep Multiple
-Instance Learning").
+It reads units instead of tokens (`units.py`), and its attention goes in both directions. Of each field, the state where the field
+stands is compared with the states of all positions, twice: for where the value begins, and for where it ends, as in extractive
+question answering (Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions"). Where a value ends depends on where it
+begins as well: by their distance, and by what may be one phrase, which is the same for all fields. A field in an array has its values
+at all places that are more probable than no value (Zhou et al. 2021, "Document-Level Relation Extraction with Adaptive Thresholding").
 
-The loss is the logarithm of the probability of all right positions of a field together; where a field is in an array, the mean over
-them, so that none is left out. Checkpoints, seeds and rates are as in `train.py`.
+Where a field has options, the second comparison weighs the units of the text by whether they say which one is meant, and their mean
+is compared with the states of the options: attention for what is said somewhere in a text (Ilse, Tomczak, Welling 2018,
+"Attention-based Deep Multiple Instance Learning").
+
+The loss is the logarithm of the probability of all right positions of a field together. Of most texts, several schemas are asked at
+once, since the text is what costs. Checkpoints, seeds and rates are as in `train.py`.
 """
 
 import argparse
@@ -26,23 +29,27 @@ import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from tokenizers import Tokenizer
 
 import mixture
 import shipped
-from model import SIZES, Model, Norm, rotary, rotate
 from model import Block as DecoderBlock
-from reader_questions import NUMBER, Question, batch, readings, spans, values
-from tokenizer import JSON as OPTION
-from tokenizer import PAD, TEXT
+from model import Config, Norm, rotary, rotate
+from reader_questions import CHOICE, NUMBER, READ, Question, batch, readings, spans, values
 from train import EMA, WARMUP, Muon, share
+from units import ROWS, TOKEN, TOKENS
 
-MIX = (0, 0, 15, 85)  # of copying, retrieval, templates and passages
-LONGEST = 900  # tokens of a question
+# Until so many million units: the weights of copying, retrieval, templates and passages, the longest question, the padded units of a
+# batch, and how many short questions about options come with 500 samples. How a name leads to a value is learnt from lists.
+CURRICULUM = [(3, (0, 5, 15, 80), 300, 2048, 150), (1e9, (0, 0, 15, 85), 520, 3072, 300)]
+LONGEST = 520  # units of a question
 DRAWN = 500  # samples at once
-CHOICES = 600  # short ones that ask for options alone
 HELD = 300  # questions of each validation split
-LONGEST_SPAN = 40  # tokens of a value
+LONGEST_SPAN = 24  # units of a value
+READER = Config(dim=192, layers=6, heads=6, ffn=512)
+OF_DECODER = (0, 1, 3, 4)  # the blocks that begin as those of a decoder
+FEATURES = 192  # of a row of the table
+PAIR = 64  # of the vectors of a beginning and an end
+WEIGHT_OF_LISTS = 0.3
 WEIGHT_OF_OPTIONS = 3.0  # of a field that has some, in the loss: there are few
 OFF = -1e9
 
@@ -86,28 +93,61 @@ class Block(DecoderBlock):
         return x + self.down(F.silu(self.gate(h)) * self.up(h))
 
 
+HEADS = ("qs", "ks", "qe", "ke", "qo", "ko")
+
+
+class Words(nn.Module):
+    """Units from the rows of their features, [units, WIDTH], of which 0 is none."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.table = nn.Embedding(ROWS, FEATURES)
+        nn.init.normal_(self.table.weight, std=0.5)
+        self.plain, self.up, self.down = nn.Linear(FEATURES, config.dim, bias=False), nn.Linear(FEATURES, 2 * config.dim, bias=False), nn.Linear(2 * config.dim, config.dim, bias=False)
+        nn.init.zeros_(self.down.weight)
+
+    def forward(self, words):
+        tokens, features = words[:, :TOKENS], words[:, TOKENS:]
+        x = self.bag(tokens) + self.bag(features)
+        return self.plain(x) + self.down(F.silu(self.up(x)))
+
+    def bag(self, rows):
+        count = (rows > 0).sum(-1, keepdim=True).clamp(min=1).float()
+        return F.embedding_bag(rows, self.table.weight, mode="sum", padding_idx=0) * count.rsqrt()
+
+
 class Reader(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.config = config
-        self.embed = nn.Embedding(config.vocab, config.dim)
+        self.words = Words(config)
+        self.roles = nn.Embedding(6, config.dim)
+        nn.init.normal_(self.roles.weight, std=0.02)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = Norm(config.dim, config.eps)
-        self.qs, self.ks, self.qe, self.ke, self.qo, self.ko = (nn.Linear(config.dim, config.dim, bias=False) for _ in range(6))
-        nn.init.zeros_(self.qo.weight)
+        for name in HEADS:
+            self.add_module(name, nn.Linear(config.dim, config.dim, bias=False))
+        self.qp, self.kp = nn.Linear(config.dim, PAIR, bias=False), nn.Linear(config.dim, PAIR, bias=False)
+        for zero in (self.qo, self.qp):
+            nn.init.zeros_(zero.weight)
+        self.distance = nn.Parameter(torch.zeros(LONGEST_SPAN))
         cos, sin = rotary(torch.arange(config.positions), config)
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
-    def forward(self, ids, at):
-        """Logits of where the values of the fields at `at` begin and end, both [batch, fields, sequence].
+    def forward(self, words, ids, roles, at):
+        """Logits of where the values of the fields at `at` begin, and end, both [batch, fields, sequence]; and two vectors of each
+        position, [batch, sequence, PAIR], whose product is added to the logit of an end where the value begins at the first.
 
-        At an option, the first is that of the option; at the text, the second is how much a token says of the options.
+        At an option, the first logits are that of the option; at the text, the second say how much a unit tells of the options.
         """
-        x = self.embed(ids)
+        return self.encode(self.words(words), ids, roles, at)
+
+    def encode(self, words, ids, roles, at):
+        x = F.embedding(ids, words) + self.roles(roles)
         if torch.is_autocast_enabled("cpu"):
             x = x.bfloat16()
-        padding = torch.zeros(ids.shape, dtype=x.dtype).masked_fill(ids == PAD, OFF)[:, None, None].expand(-1, 1, ids.shape[1], -1)
+        padding = torch.zeros(ids.shape, dtype=x.dtype).masked_fill(ids == 0, OFF)[:, None, None].expand(-1, 1, ids.shape[1], -1)
         cos, sin = self.cos[: ids.shape[1]].to(x.dtype), self.sin[: ids.shape[1]].to(x.dtype)
         for block in self.blocks:
             x = block(x, cos, sin, padding)
@@ -115,54 +155,98 @@ class Reader(nn.Module):
         field = h.gather(1, at[..., None].expand(-1, -1, h.shape[-1]))
         scale = self.config.dim**-0.5
         starts, ends = (self.qs(field) @ self.ks(h).mT).float() * scale, (self.qe(field) @ self.ke(h).mT).float() * scale
-        is_text = ((ids == TEXT).cumsum(-1) > 0)[:, None] & (ids != PAD)[:, None]
-        saying = torch.softmax(ends.masked_fill(~is_text, OFF), -1).to(h.dtype)
+        saying = torch.softmax(ends.masked_fill((roles < 2 * READ)[:, None], OFF), -1).to(h.dtype)
         chosen = (self.qo(saying @ h) @ self.ko(h).mT).float() * scale
-        return starts + torch.where((ids == OPTION)[:, None] & ~is_text, chosen, 0), ends
+        is_option = (roles // 2 == CHOICE)[:, None]
+        return starts + torch.where(is_option, chosen, 0), ends, self.qp(h), self.kp(h)
 
 
-def missed(logits, can, right, many, weight=1.0):
-    """The weighted mean over the fields that have an answer."""
-    known = right.any(-1)
-    if not known.any():
-        return logits.sum() * 0
+def begun(path, model):
+    """The weights to begin with: those of an exported reader, or of a checkpoint of a reader or a decoder.
+
+    A decoder's vectors of tokens become those of the units' tokens, and its blocks those of `OF_DECODER`; the others, as those of a
+    decoder at its beginning, say nothing yet.
+    """
+    found = shipped.weights(path, READER, PAIR) if path.endswith(".onnx") else torch.load(path)["model"]
+    if "embed.weight" not in found:
+        return found
+    state, embed = model.state_dict(), found["embed.weight"]
+    table = 0.1 * embed.pow(2).mean().sqrt() * torch.randn_like(state["words.table.weight"])
+    table[TOKEN : TOKEN + len(embed)] = embed
+    state |= {"words.table.weight": table, "words.plain.weight": torch.eye(READER.dim), "roles.weight": torch.zeros_like(state["roles.weight"])}
+    for old, new in enumerate(OF_DECODER):
+        state |= {name.replace(f"blocks.{old}.", f"blocks.{new}."): part for name, part in found.items() if name.startswith(f"blocks.{old}.")}
+    return state | {name: part for name, part in found.items() if name in state and not name.startswith("blocks.")}
+
+
+def missed(logits, can, right, weight):
+    """The weighted mean over the fields that have a right answer, of the logarithm of how probable the right ones are together."""
+    known = (right & can).any(-1)
     within = lambda mask: torch.logsumexp(logits.masked_fill(~mask, OFF), -1)
-    each = torch.where(right, logits, 0).sum(-1) / right.sum(-1).clamp(min=1)
-    found = torch.where(many, each, within(right | ~known[..., None]))
     weight = known * weight
-    return ((within(can | ~known[..., None]) - found) * weight).sum() / weight.sum()
+    return ((within(can | ~known[..., None]) - within(right | ~known[..., None])) * weight).sum() / weight.sum().clamp(min=1)
 
 
-def produce(queue, path, tokens, seed, rank, workers):
-    """Puts batches of about `tokens` padded tokens, each of questions of like length, with the seed that comes next."""
+def listed(starts, none, can, right, many):
+    """The mean over the fields in arrays: at each place, whether it is more probable than none."""
+    at = none.clamp(min=0)[..., None]
+    gained = starts - starts.gather(-1, at)
+    each = F.softplus(torch.where(right, -gained, gained)) * can
+    known = many & (none >= 0)
+    return (each.sum(-1) * known).sum() / known.sum().clamp(min=1)
+
+
+def ended(ends, froms, tos, distance, pairs, can_end):
+    """The mean over the values: where each ends, among the places at which it can, since it begins where it does."""
+    r, f, a, b = pairs.unbind(-1)
+    pairs = pairs[(b - a < LONGEST_SPAN) & can_end[r, b]]
+    if not len(pairs):
+        return (ends.sum() + froms.sum() + tos.sum() + distance.sum()) * 0
+    r, f, a, b = pairs.unbind(-1)
+    near = a[:, None] + torch.arange(LONGEST_SPAN)
+    inside = near < ends.shape[-1]
+    near = near.clamp(max=ends.shape[-1] - 1)
+    logits = ends[r[:, None], f[:, None], near] + (tos[r[:, None], near] @ froms[r, a][..., None])[..., 0].float() * PAIR**-0.5 + distance
+    logits = logits.masked_fill(~(can_end[r[:, None], near] & inside), OFF)
+    lost = F.cross_entropy(logits, b - a, reduction="none")
+    # Each field counts once.
+    field = r * 1000 + f
+    _, which, count = field.unique(return_inverse=True, return_counts=True)
+    return (lost / count[which]).sum() / len(count)
+
+
+def produce(queue, seed, seen, rank, workers):
+    """Puts batches of questions of like length, with the seed that comes next; all workers have seen `seen` units."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, range(os.cpu_count()))
-    tok = Tokenizer.from_file(path)
     while True:
+        _, mix, longest, units, choices = next(s for s in CURRICULUM if seen < s[0] * 1e6)
         mine = seed + rank * DRAWN
-        questions = [Question(tok, mixture.sample(mine + k, MIX)) for k in range(DRAWN)]
-        questions += [Question(tok, mixture.choice(mine + k)) for k in range(CHOICES)]
-        questions = [q for q in questions if len(q.ids) <= LONGEST and any(f.starts for f in q.fields)]
+        questions = [Question(*samples) for samples in (mixture.several(mine + k, mix) for k in range(DRAWN)) if samples]
+        questions += [Question(mixture.choice(mine + k)) for k in range(choices)]
+        questions = [q for q in questions if len(q.units) <= longest and any(f.starts for f in q.fields)]
         order = random.Random(seed)
         seed += workers * DRAWN
-        questions.sort(key=lambda q: len(q.ids))
+        questions.sort(key=lambda q: len(q.units))
         group, groups = [], []
         for q in questions:
-            if group and (len(group) + 1) * len(q.ids) > tokens:
+            if group and (len(group) + 1) * len(q.units) > units:
                 groups.append(group)
                 group = []
             group.append(q)
         groups.append(group)
         # The same order for all workers: see `train.py`.
         for _, group in sorted(((order.random(), g) for g in groups), key=lambda x: x[0]):
-            queue.put((batch(group), seed))
+            arrays = batch(group)
+            seen += arrays[1].size * workers
+            queue.put((arrays, seed))
 
 
 # --- how often it is right ----------------------------------------------------------------------------------
 
 
-def best(q, field, starts, ends):
-    """The most probable answer: a position, or the first and last token of a span. Numbers are those in digits."""
+def best(q, field, starts, ends, froms, tos, distance):
+    """The most probable answer: a position, or the first and last unit of a span. Numbers are those in digits."""
     if field.options:
         places = field.options + [field.none] * (field.none is not None)
         return max(places, key=lambda k: starts[k])
@@ -171,15 +255,21 @@ def best(q, field, starts, ends):
         return field.none
     logs = starts - np.logaddexp.reduce(starts[places])
     if field.leaf.kind == "number":
-        first, last = {a: q.first + k for k, (a, _) in reversed(list(enumerate(q.offsets)))}, {b: q.first + k for k, (_, b) in enumerate(q.offsets)}
+        first, last = {a: q.first + k for k, (a, _) in enumerate(q.offsets)}, {b: q.first + k for k, (_, b) in enumerate(q.offsets)}
         found = [m.span() for m in NUMBER.finditer(q.sample.text)]
-        pairs = [(first[a], last[b]) for a, b in found if a in first and b in last]
+        pairs = [(logs[first[a]], first[a], last[b]) for a, b in found if a in first and b in last]
     else:
-        near = [k for k in q.starts if logs[k] > max(logs[q.starts]) - 8]
-        pairs = [(a, b) for a in near for b in q.ends if a <= b < a + LONGEST_SPAN]
+        pairs = []
+        for a in q.starts:
+            if logs[a] > max(logs[q.starts]) - 6:
+                lasts = [b for b in q.ends if a <= b < a + LONGEST_SPAN]
+                if lasts:
+                    own = np.array([ends[b] + froms[a] @ tos[b] * PAIR**-0.5 + distance[b - a] for b in lasts])
+                    own -= np.logaddexp.reduce(own)
+                    pairs += [(logs[a] + x, a, b) for x, b in zip(own, lasts)]
     if field.none is not None and (not pairs or logs[field.none] > np.log(0.5)):
         return field.none
-    return max(pairs, key=lambda p: logs[p[0]] + ends[p[1]], default=None)
+    return max(pairs, default=(0, None, None))[1:]
 
 
 def is_right(q, field, said):
@@ -189,36 +279,43 @@ def is_right(q, field, said):
     if leaf.options is not None:
         got = leaf.options[field.options.index(said)]
         return got == want and type(got) is type(want)
+    if said[0] is None or want is None:
+        return False
     a, b = q.offsets[said[0] - q.first][0], q.offsets[said[1] - q.first][1]
     text = q.sample.text[a:b]
-    if want is None:
-        return False
     if leaf.kind == "number":
         return float(want) in readings(text)
     return (a, b) in spans(leaf, want, q.sample.text) or " ".join(text.split()) == want
 
 
 def evaluate(model, questions):
-    """Shares of right fields outside of arrays, by kind."""
+    """Shares of right fields, by kind; of those in arrays, whether all places are right."""
     tally = {}
     for q in questions:
-        ids, at, *_ = (torch.from_numpy(a) for a in batch([q]))
+        words, ids, roles, at, *_ = (torch.from_numpy(a) for a in batch([q]))
         with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-            starts, ends = (x[0].numpy() for x in model(ids, at))
+            starts, ends, froms, tos = (x[0].float().numpy() for x in model(words, ids, roles, at))
+        distance = model.distance.detach().numpy()
         for f, field in enumerate(q.fields):
-            if not field.leaf.many:
-                want = values(q.sample.value, field.leaf.path)[0]
-                kind = tally.setdefault("null" if want is None else field.leaf.kind, [0, 0])
-                kind[0] += is_right(q, field, best(q, field, starts[f], ends[f]))
-                kind[1] += 1
-    total = [sum(n) for n in zip(*tally.values())]
+            if field.leaf.many:
+                if field.leaf.options is None:
+                    above = {k for k in q.starts if starts[f][k] > starts[f][field.none]}
+                    n = tally.setdefault("many", [0, 0])
+                    n[0] += above == field.starts
+                    n[1] += 1
+                continue
+            want = values(q.sample.value, field.leaf.path)[0]
+            n = tally.setdefault("null" if want is None else field.leaf.kind, [0, 0])
+            n[0] += is_right(q, field, best(q, field, starts[f], ends[f], froms, tos, distance))
+            n[1] += 1
+    total = [sum(n) for n in zip(*(n for k, n in tally.items() if k != "many"))]
     return {k: [round(a / n, 4), n] for k, (a, n) in [*sorted(tally.items()), ("all", total)]}
 
 
-def held(tok, split):
+def held(split):
     """Questions that are not learnt from; those of training's own passages have other values."""
     samples = (mixture.sample(10**12 + k, (0, 0, 0, 1), split) for k in range(HELD))
-    return [q for q in (Question(tok, x) for x in samples) if q.fields and len(q.ids) <= LONGEST]
+    return [q for q in map(Question, samples) if q.fields and len(q.units) <= LONGEST]
 
 
 # --- training -------------------------------------------------------------------------------------------------
@@ -226,17 +323,15 @@ def held(tok, split):
 
 def main():
     args = argparse.ArgumentParser()
-    args.add_argument("--tokenizer", required=True)
-    args.add_argument("--begin", help="what it begins with: a decoder's checkpoint, or the exported graph of a decoder or a reader")
     args.add_argument("--out", required=True, type=pathlib.Path, help="checkpoint; a run that was stopped goes on from it")
-    args.add_argument("--size", choices=SIZES, default="main")
-    args.add_argument("--until", type=float, default=60, help="million tokens in all")
-    args.add_argument("--decay", type=float, default=15, help="the last million tokens, over which the rate falls to zero")
-    args.add_argument("--batch", type=int, default=6144, help="padded tokens a batch")
+    args.add_argument("--begin", help="what it begins with: a checkpoint of a decoder or a reader, or an exported reader")
+    args.add_argument("--until", type=float, default=60, help="million units in all")
+    args.add_argument("--decay", type=float, default=15, help="the last million units, over which the rate falls to zero")
     args.add_argument("--muon", type=float, default=0.005)
     args.add_argument("--adam", type=float, default=2e-3)
+    args.add_argument("--table", type=float, default=1e-2, help="as --adam, for the table of features")
     args.add_argument("--seed", type=int, default=7)
-    args.add_argument("--save-every", type=float, default=3, help="million tokens")
+    args.add_argument("--save-every", type=float, default=2, help="million units")
     args.add_argument("--workers", type=int, default=1)
     args.add_argument("--port", type=int, default=29482)
     args.add_argument("--eager", action="store_true", help="without torch.compile, which needs a C++ compiler")
@@ -253,71 +348,70 @@ def work(rank, args):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
     torch.manual_seed(args.seed)
-    tok = Tokenizer.from_file(args.tokenizer)
-    model = Reader(SIZES[args.size])
-    # As a decoder's begin: a block that says nothing yet.
-    if not args.begin:
-        begin = Model(SIZES[args.size]).state_dict()
-    elif args.begin.endswith(".onnx"):
-        begin = shipped.weights(args.begin, SIZES[args.size])
-    else:
-        begin = torch.load(args.begin)["model"]
-    model.load_state_dict(begin, strict=False)
-    matrices = [p for part in (*model.blocks, model.qs, model.ks, model.qe, model.ke, model.qo, model.ko) for p in part.parameters() if p.ndim == 2]
+    model = Reader(READER)
+    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and name not in ("words.table.weight", "roles.weight")]
     rest = [p for p in model.parameters() if all(p is not m for m in matrices)]
-    muon, adam = Muon(matrices), torch.optim.AdamW(rest, lr=args.adam, betas=(0.9, 0.98), weight_decay=0.0)
+    groups = [{"params": [p for p in rest if p is not model.words.table.weight], "rate": args.adam}, {"params": [model.words.table.weight], "rate": args.table}]
+    muon, adam = Muon(matrices), torch.optim.AdamW(groups, lr=args.adam, betas=(0.9, 0.98), weight_decay=0.0)
+    if args.begin:
+        model.load_state_dict(begun(args.begin, model))
     step, seen, seed = 0, 0, args.seed * 10**9
     average = {k: v.clone() for k, v in model.state_dict().items()}
     if args.out.exists():
         saved = torch.load(args.out)
         model.load_state_dict(saved["last"])
-        adam.load_state_dict(saved["adam"])
+        if len(saved["adam"]["param_groups"]) == 2: adam.load_state_dict(saved["adam"]); [g.__setitem__("rate", r) for g, r in zip(adam.param_groups, (args.adam, args.table))]
         for (_, buf), kept in zip(muon.groups, saved["muon"]):
             buf.copy_(kept)
-        step, seen, seed, average = saved["step"], saved["tokens"], saved["seed"], saved["model"]
-    run = model if args.eager else torch.compile(model, dynamic=True)
+        step, seen, seed, average = saved["step"], saved["units"], saved["seed"], saved["model"]
+    run = model.encode if args.eager else torch.compile(model.encode, dynamic=True)
     mean = share(matrices + rest, args.port, rank, args.workers)
-    sets = {s: held(tok, s) for s in ("train", "validation", "validation-domains")} if rank == 0 else {}
+    if rank == 0:
+        print(f"{sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
+    sets = {s: held(s) for s in ("train", "validation", "validation-domains")} if rank == 0 else {}
 
-    queue = multiprocessing.Queue(24)
-    worker = multiprocessing.Process(target=produce, args=(queue, args.tokenizer, args.batch, seed, rank, args.workers), daemon=True)
+    queue = multiprocessing.Queue(12)
+    worker = multiprocessing.Process(target=produce, args=(queue, seed, seen, rank, args.workers), daemon=True)
     worker.start()
     log = args.out.with_suffix(".jsonl").open("a")
-    named, began, seen_then, saved_at, total, count = dict(model.named_parameters()), time.time(), seen, seen, np.zeros(3), 0
+    named, began, seen_then, saved_at, total, count = dict(model.named_parameters()), time.time(), seen, seen, np.zeros(4), 0
 
     def save():
         temporary = args.out.with_suffix(".new")
-        torch.save({"size": args.size, "model": average, "last": model.state_dict(), "adam": adam.state_dict(), "muon": [buf for _, buf in muon.groups],
-                    "step": step, "tokens": seen, "seed": seed}, temporary)
+        torch.save({"model": average, "last": model.state_dict(), "adam": adam.state_dict(), "muon": [buf for _, buf in muon.groups],
+                    "step": step, "units": seen, "seed": seed}, temporary)
         temporary.replace(args.out)
 
     def report():
         nonlocal began, seen_then, total, count
-        judged = Reader(SIZES[args.size])
+        judged = Reader(READER)
         judged.load_state_dict(average)
-        line = {"tokens": seen, "step": step, "loss": [round(x, 4) for x in total / max(1, count)], "rate": round((seen - seen_then) / (time.time() - began)), "muon": args.muon * scale}
+        line = {"units": seen, "step": step, "loss": [round(x, 4) for x in total / max(1, count)], "rate": round((seen - seen_then) / (time.time() - began)), "muon": args.muon * scale}
         line |= {s: evaluate(judged, questions) for s, questions in sets.items()}
         print(json.dumps(line), flush=True)
         log.write(json.dumps(line) + "\n")
         log.flush()
-        began, seen_then, total, count = time.time(), seen, np.zeros(3), 0
+        began, seen_then, total, count = time.time(), seen, np.zeros(4), 0
 
     scale = 0.0
     while seen < args.until * 1e6:
         arrays, seed = queue.get()
-        ids, at, can_start, starts, can_end, ends, many, said, text = (torch.from_numpy(a) for a in arrays)
+        words, ids, roles, at, none, many, can_start, starts, said, can_end, pairs = (torch.from_numpy(a) for a in arrays)
         scale = min(1.0, (step + 1) / WARMUP, max(0.01, (args.until * 1e6 - seen) / (args.decay * 1e6)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            begins, finishes = run(ids, at)
-        has_options = (can_start & (ids == OPTION)[:, None]).any(-1)
-        first = missed(begins, can_start, starts, many, torch.where(has_options, WEIGHT_OF_OPTIONS, 1.0))
-        last, words = missed(finishes, can_end.expand_as(ends), ends, many), missed(finishes, text.expand_as(said), said, torch.zeros_like(many))
-        (first + 0.5 * last + 0.5 * words).backward()
+            begins, finishes, froms, tos = run(model.words(words), ids, roles, at)
+            last = ended(finishes, froms, tos, model.distance, pairs, can_end)
+        has_options = (can_start & (roles // 2 == CHOICE)[:, None]).any(-1)
+        single = torch.where(has_options, WEIGHT_OF_OPTIONS, 1.0) * ~many
+        first = missed(begins, can_start, starts, single)
+        lists = listed(begins, none, can_start, starts, many)
+        says = missed(finishes, (roles >= 2 * READ)[:, None].expand_as(said), said, torch.ones(()))
+        (first + 0.5 * last + 0.5 * says + WEIGHT_OF_LISTS * lists).backward()
         tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)
         muon.step(args.muon * scale)
         for group in adam.param_groups:
-            group["lr"] = args.adam * scale
+            group["lr"] = group["rate"] * scale
         adam.step()
         with torch.no_grad():
             keep = min(EMA, step / (step + 10))
@@ -326,12 +420,12 @@ def work(rank, args):
                 p.grad = None
         step += 1
         seen += tokens
-        total += (first.item(), last.item(), words.item())
+        total += (first.item(), last.item(), says.item(), lists.item())
         count += 1
         if rank:
             continue
         if step % 50 == 0:
-            print(f"step {step} {seen / 1e6:.2f}M tokens, start {total[0] / count:.4f} end {total[1] / count:.4f} words {total[2] / count:.4f}, {(seen - seen_then) / (time.time() - began):.0f} tokens/s", flush=True)
+            print(f"step {step} {seen / 1e6:.2f}M units, start {total[0] / count:.4f} end {total[1] / count:.4f} says {total[2] / count:.4f} lists {total[3] / count:.4f}, {(seen - seen_then) / (time.time() - began):.0f} units/s", flush=True)
         if seen - saved_at >= args.save_every * 1e6:
             save()
             report()

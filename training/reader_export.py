@@ -1,9 +1,13 @@
 """Exports the reader as an ONNX graph with int8 weights (as `export.py`), `reader.onnx` of a model's folder.
 
-    input_ids  [1, sequence]           int64   a question of `reader_questions.py`
-    fields     [1, fields]             int64   where its fields stand
-    starts     [1, fields, sequence]   float   logits of where each value begins, or of each option
-    ends       [1, fields, sequence]   float   and of where it ends
+    rows           [1, sequence, 24]      int64   a question of `reader_questions.py`: the rows of each unit, 0 for none
+    roles          [1, sequence]          int64   and what each is for
+    fields         [1, fields]            int64   where its fields stand
+    starts         [1, fields, sequence]  float   logits of where each value begins, or of each option
+    ends           [1, fields, sequence]  float   and of where it ends
+    first_vectors  [1, sequence, 64]      float   a vector of each position, whose product with
+    last_vectors   [1, sequence, 64]      float   one of these is added to the logit of the end there,
+    distances      [24]                   float   with this for the distance of both
 """
 
 import argparse
@@ -15,20 +19,26 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
-import shipped
 from export import Graph, dequantised, packed, quantise, session
-from model import SIZES
-from reader import OFF, Reader
-from tokenizer import JSON as OPTION
-from tokenizer import TEXT
+from reader import HEADS, LONGEST_SPAN, OFF, PAIR, READER, Reader
+from reader_questions import CHOICE, READ
+from units import ROWS, TOKENS, WIDTH
 
-HEADS = ("qs", "ks", "qe", "ke", "qo", "ko")
+WORDS = ("plain", "up", "down")
 
 
 def matrices(state, config):
-    """Those that states are multiplied by at the end, [in, out]; queries are scaled."""
-    scale = {"qs": config.dim**-0.5, "qe": config.dim**-0.5, "qo": config.dim**-0.5}
-    return {h: state[h + ".weight"].float().numpy().T * np.float32(scale.get(h, 1)) for h in HEADS}
+    """Those besides the blocks', [in, out]; queries are scaled."""
+    scale = {"qs": config.dim**-0.5, "qe": config.dim**-0.5, "qo": config.dim**-0.5, "qp": PAIR**-0.5}
+    weights = lambda name: state[name + ".weight"].float().numpy().T
+    found = {name: weights(name) * np.float32(scale.get(name, 1)) for name in (*HEADS, "qp", "kp")}
+    return found | {"words." + name: weights("words." + name) for name in WORDS}
+
+
+def table(state):
+    rows = state["words.table.weight"].float().numpy().copy()
+    rows[0] = 0  # no row
+    return rows
 
 
 def build(state, config):
@@ -43,14 +53,29 @@ def build(state, config):
 
     # Angles, [sequence, head_dim]; the sine carries the sign of the half rotation.
     inv = config.theta ** (-np.arange(0, hd, 2, dtype=np.float32) / hd)
-    length = g.op("Gather", g.op("Shape", "input_ids"), g.scalar(1), axis=0)
+    length = g.op("Gather", g.op("Shape", "roles"), g.scalar(1), axis=0)
     position = g.op("Cast", g.op("Range", g.scalar(0), length, g.scalar(1)), to=TensorProto.FLOAT)
     angle = g.op("Mul", g.op("Unsqueeze", position, g.ints(1)), g.constant("inv_freq", inv.astype(np.float32)))
     cos, sin = g.op("Cos", angle), g.op("Sin", angle)
     cos = g.op("Concat", cos, cos, axis=-1)
     sin = g.op("Concat", g.op("Neg", sin), sin, axis=-1)
 
-    x = g.op("Gather", g.quantised("embed", state["embed.weight"].float().numpy(), 0), "input_ids", axis=0)
+    # Units: the sum of their tokens' rows and that of the others, each by the square root of how many there are.
+    last = matrices(state, config)
+    q, scale, _ = quantise(table(state), 0)
+    rows = g.op("Cast", g.op("Gather", g.constant("table", q), "rows", axis=0), to=TensorProto.FLOAT)
+    rows = g.op("Mul", rows, g.op("Unsqueeze", g.op("Gather", g.constant("table.scale", scale), "rows", axis=0), g.ints(-1)))
+    is_row = g.op("Cast", g.op("Greater", "rows", g.scalar(0)), to=TensorProto.FLOAT)
+    parts = g.ints(TOKENS, WIDTH - TOKENS)
+    bags = []
+    for some, counted in zip(g.op("Split", rows, parts, axis=2, outputs=2), g.op("Split", is_row, parts, axis=2, outputs=2)):
+        count = g.op("Max", g.op("ReduceSum", counted, g.ints(2), keepdims=1), g.constant("one", np.float32(1)))
+        bags.append(g.op("Div", g.op("ReduceSum", some, g.ints(2), keepdims=0), g.op("Sqrt", count)))
+    unit = g.op("Add", *bags)
+    times = lambda x, name: g.op("MatMul", x, g.quantised(name, last[name], 1))
+    up = times(unit, "words.up")
+    x = g.op("Add", times(unit, "words.plain"), times(g.op("Mul", up, g.op("Sigmoid", up)), "words.down"))
+    x = g.op("Add", x, g.op("Gather", g.constant("roles.weight", state["roles.weight"].float().numpy()), "roles", axis=0))
     for i, w in enumerate(packed(state, config)):
         name = f"layers.{i}."
         h = norm(x, name + "norm1", w["norm1"])
@@ -69,25 +94,26 @@ def build(state, config):
         x = g.op("Add", x, g.op("MatMul", h, g.quantised(name + "down", w["down"], 1)))
     x = norm(x, "norm", state["norm.weight"].float().numpy())
     fields = g.op("Gather", x, g.op("Reshape", "fields", g.ints(-1)), axis=1)
-    last = matrices(state, config)
 
     def compared(queries, query, key, **out):
-        keys = g.op("MatMul", x, g.quantised(key, last[key], 1))
-        return g.op("MatMul", g.op("MatMul", queries, g.quantised(query, last[query], 1)), g.op("Transpose", keys, perm=[0, 2, 1]), **out)
+        return g.op("MatMul", times(queries, query), g.op("Transpose", times(x, key), perm=[0, 2, 1]), **out)
 
     # What the text says of options: the mean of its states, weighed by how much each says.
     starts, ends = compared(fields, "qs", "ks"), compared(fields, "qe", "ke", out="ends")
-    begun = g.op("CumSum", g.op("Cast", g.op("Equal", "input_ids", g.scalar(TEXT)), to=TensorProto.INT32), g.constant("sequence_axis", np.int64(1)))
-    is_text = g.op("Unsqueeze", g.op("Cast", begun, to=TensorProto.BOOL), g.ints(1))
+    is_text = g.op("Unsqueeze", g.op("GreaterOrEqual", "roles", g.scalar(2 * READ)), g.ints(1))
     saying = g.op("Softmax", g.op("Where", is_text, ends, g.constant("off", np.float32(OFF))), axis=-1)
     chosen = compared(g.op("MatMul", saying, x), "qo", "ko")
-    is_option = g.op("Unsqueeze", g.op("Equal", "input_ids", g.scalar(OPTION)), g.ints(1))
-    is_option = g.op("And", is_option, g.op("Not", is_text))
+    is_option = g.op("Unsqueeze", g.op("Equal", g.op("Div", "roles", g.scalar(2)), g.scalar(CHOICE)), g.ints(1))
     g.op("Add", starts, g.op("Where", is_option, chosen, g.constant("zero", np.float32(0))), out="starts")
+    g.op("MatMul", x, g.quantised("qp", last["qp"], 1), out="first_vectors")
+    g.op("MatMul", x, g.quantised("kp", last["kp"], 1), out="last_vectors")
+    g.op("Identity", g.constant("distance", state["distance"].float().numpy()), out="distances")
 
     info = helper.make_tensor_value_info
-    inputs = [info("input_ids", TensorProto.INT64, [1, "sequence"]), info("fields", TensorProto.INT64, [1, "fields"])]
+    inputs = [info("rows", TensorProto.INT64, [1, "sequence", WIDTH]), info("roles", TensorProto.INT64, [1, "sequence"]), info("fields", TensorProto.INT64, [1, "fields"])]
     outputs = [info(name, TensorProto.FLOAT, [1, "fields", "sequence"]) for name in ("starts", "ends")]
+    outputs += [info(name, TensorProto.FLOAT, [1, "sequence", PAIR]) for name in ("first_vectors", "last_vectors")]
+    outputs += [info("distances", TensorProto.FLOAT, [LONGEST_SPAN])]
     graph = helper.make_graph(g.nodes, "structgen-reader", inputs, outputs, g.weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="structgen")
     helper.set_model_props(model, {"session.disable_quant_qdq": "1", "weights": "int8, symmetric, per output channel"})
@@ -99,17 +125,24 @@ def parity(path, state, config):
     """Largest difference of logits from PyTorch with the weights that the file stands for."""
     reference = Reader(config)
     out = dequantised(state, config)
-    scale = config.dim**0.5
+    scale = {"qp": PAIR**0.5} | {name: config.dim**0.5 for name in HEADS if name[0] == "q"}
     for name, matrix in matrices(state, config).items():
-        out[name + ".weight"] = torch.from_numpy(quantise(matrix, 1)[2].T.copy()) * (scale if name[0] == "q" else 1)
+        out[name + ".weight"] = torch.from_numpy(quantise(matrix, 1)[2].T.copy()) * scale.get(name, 1)
+    out["words.table.weight"] = torch.from_numpy(quantise(table(state), 0)[2])
     reference.load_state_dict(out)
     run, rng, worst = session(path), np.random.default_rng(0), 0.0
-    for length, fields in ((1, [0]), (60, [0, 7, 20]), (700, list(range(0, 200, 9)))):
-        ids, at = rng.integers(5, config.vocab, (1, length)), np.array([fields], np.int64)
-        ids[0, length // 4 : length // 2 : 7], ids[0, length // 2] = OPTION, TEXT
+    for length, fields in ((1, [0]), (60, [0, 7, 20]), (500, list(range(0, 200, 9)))):
+        rows, at = rng.integers(0, ROWS, (length, WIDTH)), np.array([fields], np.int64)
+        rows[:, 0] += rows[:, 0] == 0
+        rows[:, 1:] *= rng.random((length, WIDTH - 1)) < 0.5
+        roles = np.where(np.arange(length) < length // 2, rng.integers(0, 4, length), rng.integers(4, 6, length))[None]
         with torch.no_grad():
-            want = reference(torch.from_numpy(ids), torch.from_numpy(at))
-        got = run.run(["starts", "ends"], {"input_ids": ids, "fields": at})
+            # Row 0 of the words is no unit.
+            words = torch.from_numpy(np.concatenate([np.zeros((1, WIDTH), np.int64), rows]))
+            want = reference(words, torch.arange(1, length + 1)[None], torch.from_numpy(roles), torch.from_numpy(at))
+        names = ["starts", "ends", "first_vectors", "last_vectors"]
+        got = run.run(names, {"rows": rows[None], "roles": roles, "fields": at})
+        got[2] *= PAIR**0.5
         worst = max(worst, *(np.abs(g - w.numpy()).max() for g, w in zip(got, want)))
     return float(worst)
 
@@ -118,16 +151,11 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("checkpoint")
     args.add_argument("--model", required=True, type=pathlib.Path, help="the exported model's folder, where reader.onnx goes")
-    args.add_argument("--mean", metavar="READER", help="an exported reader, two fifths of whose weights go into the mean that is exported")
     args = args.parse_args()
-    saved = torch.load(args.checkpoint, map_location="cpu")
-    config = SIZES[saved.get("size", "main")]
-    if args.mean:
-        other = shipped.weights(args.mean, config)
-        saved["model"] = {name: 0.6 * weights + 0.4 * other.get(name, weights) for name, weights in saved["model"].items()}
+    state = torch.load(args.checkpoint, map_location="cpu")["model"]
     path = args.model / "reader.onnx"
-    onnx.save(build(saved["model"], config), path)
-    worst = parity(path, saved["model"], config)
+    onnx.save(build(state, READER), path)
+    worst = parity(path, state, READER)
     print(f"largest difference of logits: {worst:.1e}")
     assert worst < 1e-3, worst
     print(f"{path.stat().st_size:,} {hashlib.sha256(path.read_bytes()).hexdigest()}")

@@ -17,9 +17,8 @@ import re
 import numpy as np
 
 from notation import compact, described, members
-from tokenizer import EOS, JSON, PAD, SCHEMA, TEXT
+from units import FIELD, NONE, OPTION, TEXT, WIDTH, mark, rows, units
 
-FIELD, OPTION, NONE = SCHEMA, JSON, EOS
 NUMBER = re.compile(r"\d(?:[\d.,'’\u00a0\u202f]*\d)?")
 
 
@@ -166,90 +165,159 @@ def is_border(text, at):
     return at == 0 or at == len(text) or not (text[at - 1].isalnum() and text[at].isalnum())
 
 
-# --- as tokens ----------------------------------------------------------------------------------------------
+# --- as units -----------------------------------------------------------------------------------------------
+
+# What a unit is for: half of the number that the reader is given, whose other half says whether a space stands before it.
+QUESTION, CHOICE, READ = range(3)
 
 
 class Asked:
-    """A field among the tokens: its place, its options', that of no value, and where the answer begins and ends."""
+    """A field among the units: its place, its options', that of no value, and where its values begin and end.
 
-    def __init__(self, leaf, at, options, none):
-        self.leaf, self.at, self.options, self.none = leaf, at, options, none
-        self.starts, self.ends, self.said = set(), set(), set()
+    `pairs` are first and last units; `doubtful` are beginnings of which nobody knows whether they are right.
+    """
+
+    def __init__(self, sample, leaf, at, options, none):
+        self.sample, self.leaf, self.at, self.options, self.none = sample, leaf, at, options, none
+        self.starts, self.pairs, self.said, self.doubtful = set(), set(), set(), set()
 
 
 class Question:
-    """The tokens, the fields among them, and where values can begin and end."""
+    """The units of samples that have the same text, the fields among them, and where values can begin and end."""
 
-    def __init__(self, tok, sample):
-        self.sample, self.ids, self.fields = sample, [], []
-        for leaf in leaves(sample.schema):
-            at = self.put(tok, FIELD, leaf.name)
-            options = [self.put(tok, OPTION, o if isinstance(o, str) else compact(o)) for o in leaf.options or ()]
-            self.fields.append(Asked(leaf, at, options, self.put(tok, NONE, "") if leaf.optional else None))
-        self.ids.append(TEXT)
-        self.first, text = len(self.ids), tok.encode(sample.text)
-        self.ids += text.ids
-        self.offsets = [span for span in text.offsets]
-        own = [(self.first + k, a, b) for k, (a, b) in enumerate(self.offsets) if b > a]
-        is_space = lambda at: not 0 <= at < len(sample.text) or sample.text[at].isspace()
-        self.starts = [k for k, a, _ in own if is_border(sample.text, a) and not is_space(a)]
-        self.ends = [k for k, _, b in own if is_border(sample.text, b) and not is_space(b - 1)]
-        self.answer({a: k for k, a, _ in reversed(own)}, {b: k for k, _, b in own})
+    def __init__(self, sample, *others):
+        self.sample, self.units, self.roles, self.fields = sample, [], [], []
+        for one in (sample, *others):
+            for leaf in leaves(one.schema):
+                at = self.put(FIELD, leaf.name)
+                options = [self.put(OPTION, o if isinstance(o, str) else compact(o)) for o in leaf.options or ()]
+                self.fields.append(Asked(one, leaf, at, options, self.put(NONE, "") if leaf.optional else None))
+        self.add(mark(TEXT), 2 * QUESTION)
+        self.first, text = len(self.units), sample.text
+        self.offsets = []
+        for a, b, spaced in units(text):
+            self.add(rows(text[a:b]), 2 * READ + spaced)
+            self.offsets.append((a, b))
+        is_space = lambda at: not 0 <= at < len(text) or text[at].isspace()
+        self.starts = [self.first + k for k, (a, _) in enumerate(self.offsets) if is_border(text, a) and not is_space(a)]
+        self.ends = [self.first + k for k, (_, b) in enumerate(self.offsets) if is_border(text, b) and not is_space(b - 1)]
+        own = list(enumerate(self.offsets, self.first))
+        self.answer({a: k for k, (a, _) in own}, {b: k for k, (_, b) in own})
 
-    def put(self, tok, mark, text):
-        self.ids.append(mark)
-        at = len(self.ids) - 1
-        self.ids += tok.encode(text).ids
+    def add(self, unit, role):
+        self.units.append(unit)
+        self.roles.append(role)
+
+    def put(self, kind, text):
+        self.add(mark(kind), 2 * (CHOICE if kind == OPTION else QUESTION))
+        at = len(self.units) - 1
+        for a, b, spaced in units(text):
+            self.add(rows(text[a:b]), 2 * QUESTION + spaced)
         return at
 
     def answer(self, starts, ends):
         """Marks what is right. An enum in an array has no place of its own, and is left out."""
+        lists = {}
         for field in self.fields:
             leaf = field.leaf
-            for value in values(self.sample.value, leaf.path):
-                if value is None:
-                    if field.none is not None and not leaf.many:
-                        field.starts.add(field.none)
-                elif leaf.options is not None:
-                    if value in leaf.options and not leaf.many:
-                        field.starts.add(field.options[leaf.options.index(value)])
-                        words = self.sample.wordings.get(leaf.path[-1] if leaf.path else None, value if isinstance(value, str) else "")
-                        self.mark(field, words)
+            found = values(field.sample.value, leaf.path)
+            if leaf.options is not None:
+                value = found[0] if found and not leaf.many else None
+                if value in leaf.options:
+                    field.starts.add(field.options[leaf.options.index(value)])
+                    words = field.sample.wordings.get(leaf.path[-1] if leaf.path else None, value if isinstance(value, str) else "")
+                    self.say(field, words)
+                elif not leaf.many and field.none is not None and found and value is None:
+                    field.starts.add(field.none)
+                continue
+            places = [[(starts[a], ends[b]) for a, b in spans(leaf, v, self.sample.text) if a in starts and b in ends] if v is not None else [] for v in found]
+            if leaf.many:
+                lists.setdefault((id(field.sample), leaf.path[:-1]), []).append((field, places))
+            elif found and found[0] is None:
+                if field.none is not None:
+                    field.starts.add(field.none)
+            else:
+                field.pairs |= {p for here in places for p in here}
+                field.starts |= {a for a, _ in field.pairs}
+        for columns in lists.values():
+            self.align(columns)
+
+    def align(self, columns):
+        """Where the items of an array stand that come in the order of the text: each part of a row near the others of its row."""
+        sure = []
+        ranges = []
+        for _, places in columns:
+            first, last, low, high = [None] * len(places), [None] * len(places), -1, 1 << 30
+            for k, here in enumerate(places):
+                first[k] = min((p for p in here if p[0] > low), default=None)
+                low = first[k][1] if first[k] else low
+            for k in reversed(range(len(places))):
+                last[k] = max((p for p in places[k] if p[1] < high), default=None)
+                high = last[k][0] if last[k] else high
+            ranges.append((first, last))
+            sure.append([first[k][0] if first[k] and first[k] == last[k] else None for k in range(len(places))])
+        for (field, places), (first, last), own in zip(columns, ranges, sure):
+            same = [s for s in sure if len(s) == len(places)]
+            for k, here in enumerate(places):
+                if not here:
+                    continue
+                if own[k] is not None:
+                    chosen = first[k]
                 else:
-                    for a, b in spans(leaf, value, self.sample.text):
-                        if a in starts and b in ends:
-                            field.starts.add(starts[a])
-                            field.ends.add(ends[b])
+                    low, high = (first[k] or here[0])[0], (last[k] or here[-1])[0]
+                    among = [p for p in here if low <= p[0] <= high] or here
+                    near = [s[k] for s in same if s[k] is not None]
+                    middle = sum(near) / len(near) if near else low
+                    chosen = min(among, key=lambda p: abs(p[0] - middle))
+                    field.doubtful |= {p[0] for p in among}
+                field.pairs.add(chosen)
+                field.starts.add(chosen[0])
+            field.doubtful -= field.starts
+            # A value that was not found: where the others do not stand is not known.
+            field.complete = all(here or v is None for here, v in zip(places, values(field.sample.value, field.leaf.path)))
 
-
-    def mark(self, field, words):
-        """Marks the tokens of the words that say an option, each time that the text has them."""
+    def say(self, field, words):
+        """Marks the units of the words that say an option, each time that the text has them."""
         words = words.strip()
         for a, b in spans(field.leaf, words, self.sample.text) if words else ():
             field.said |= {self.first + k for k, (c, d) in enumerate(self.offsets) if a <= c < d <= b}
 
 
 def batch(questions):
-    """Arrays of some questions: ids, and for each field its place, where it can begin and does, can end and does, whether it is
-    many, which tokens of the text say its option; and which tokens are those of the text."""
-    width = -(-max(len(q.ids) for q in questions) // 8) * 8
-    rows, fields = len(questions), max(len(q.fields) for q in questions)
-    ids, at = np.full((rows, width), PAD, np.int64), np.zeros((rows, fields), np.int64)
-    can_start, starts, ends, said = (np.zeros((rows, fields, width), bool) for _ in range(4))
-    can_end, text, many = np.zeros((rows, 1, width), bool), np.zeros((rows, 1, width), bool), np.zeros((rows, fields), bool)
+    """Arrays of some questions."""
+    width = -(-max(len(q.units) for q in questions) // 8) * 8
+    count, fields = len(questions), max(len(q.fields) for q in questions)
+    known = {(): 0}
+    ids, roles = np.zeros((count, width), np.int64), np.zeros((count, width), np.int64)
+    at, many = np.zeros((count, fields), np.int64), np.zeros((count, fields), bool)
+    none = np.full((count, fields), -1, np.int64)
+    can_start, starts, said = (np.zeros((count, fields, width), bool) for _ in range(3))
+    pairs = []
     for r, q in enumerate(questions):
-        ids[r, : len(q.ids)] = q.ids
-        can_end[r, 0, q.ends] = True
-        text[r, 0, q.first : len(q.ids)] = True
+        n = len(q.units)
+        ids[r, :n] = [known.setdefault(unit, len(known)) for unit in q.units]
+        roles[r, :n] = q.roles
         for f, field in enumerate(q.fields):
-            at[r, f], many[r, f] = field.at, field.leaf.many
+            at[r, f], many[r, f] = field.at, field.leaf.many and field.leaf.options is None
             can_start[r, f, field.options or q.starts] = True
             if field.none is not None:
-                can_start[r, f, field.none] = True
+                none[r, f] = field.none
+                can_start[r, f, field.none] = not many[r, f]
+            if many[r, f] and not getattr(field, "complete", True):
+                can_start[r, f] = False
+                can_start[r, f, list(field.starts)] = True
+            can_start[r, f, list(field.doubtful)] = False
             starts[r, f, list(field.starts)] = True
-            ends[r, f, list(field.ends)] = True
             said[r, f, list(field.said)] = True
-    return ids, at, can_start, starts & can_start, can_end, ends & can_end, many, said, text
+            pairs += [(r, f, a, b) for a, b in field.pairs]
+    lists = [np.array(unit, np.int64) for unit in known]
+    words = np.zeros((len(lists), WIDTH), np.int64)
+    for k, unit in enumerate(lists):
+        words[k, : len(unit)] = unit
+    can_end = np.zeros((count, width), bool)
+    for r, q in enumerate(questions):
+        can_end[r, q.ends] = True
+    return words, ids, roles, at, none, many, can_start, starts & can_start, said, can_end, np.array(pairs, np.int64).reshape(-1, 4)
 
 
 # Schemas whose fields the Rust side names alike.

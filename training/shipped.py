@@ -1,6 +1,6 @@
-"""Reads an exported graph back as a checkpoint's weights, so that training can go on from the files that are shipped.
+"""Reads an exported reader back as a checkpoint's weights, so that training can go on from the file that is shipped.
 
-The inverse of `export.py` and `reader_export.py`. What int8 took from the weights is gone: about half a percent of each.
+The inverse of `reader_export.py`. What int8 took from the weights is gone: about half a percent of each.
 """
 
 import numpy as np
@@ -8,20 +8,23 @@ import onnx
 import torch
 from onnx import numpy_helper
 
-HEADS = {"qs": True, "ks": False, "qe": True, "ke": False, "qo": True, "ko": False}  # of a reader, and whether they are scaled
+WORDS = ("plain", "up", "down")
+HEADS = ("qs", "ks", "qe", "ke", "qo", "ko", "qp", "kp")
 
 
-def weights(path, config):
-    """The weights of a decoder, or of a reader with its heads, by their names in a checkpoint."""
+def weights(path, config, pair):
+    """The weights of a reader by their names in a checkpoint; `pair` is the width of the vectors of beginnings and ends."""
     stored = {w.name: numpy_helper.to_array(w) for w in onnx.load(path).graph.initializer}
 
-    def matrix(name, axis=1):
+    def matrix(name, scale=1.0):
         """[out, in]"""
-        scale = stored[name + ".scale"]
-        whole = stored[name].astype(np.float32) * (scale[:, None] if axis == 0 else scale)
-        return whole if axis == 0 else whole.T
+        return (stored[name].astype(np.float32) * stored[name + ".scale"]).T * np.float32(scale)
 
-    state = {"embed.weight": matrix("embed", 0), "norm.weight": stored["norm"]}
+    state = {"norm.weight": stored["norm"], "roles.weight": stored["roles.weight"], "distance": stored["distance"]}
+    state["words.table.weight"] = stored["table"].astype(np.float32) * stored["table.scale"][:, None]
+    state |= {f"words.{name}.weight": matrix("words." + name) for name in WORDS}
+    for name in HEADS:
+        state[name + ".weight"] = matrix(name, 1 if name[0] == "k" else (pair if name == "qp" else config.dim) ** 0.5)
     for i in range(config.layers):
         layer, block = f"layers.{i}.", f"blocks.{i}."
         q, k, v = np.split(matrix(layer + "qkv"), 3)
@@ -30,7 +33,4 @@ def weights(path, config):
         parts |= {"o": matrix(layer + "o"), "down": matrix(layer + "down")}
         parts |= {"norm1": stored[layer + "norm1"], "norm2": stored[layer + "norm2"]}
         state |= {f"{block}{name}.weight": part for name, part in parts.items()}
-    for name, is_scaled in HEADS.items():
-        if name in stored:
-            state[name + ".weight"] = matrix(name) * np.float32(config.dim**0.5 if is_scaled else 1)
     return {name: torch.from_numpy(np.array(part)) for name, part in state.items()}

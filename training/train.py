@@ -113,22 +113,38 @@ class Muon:
 
     @torch.no_grad()
     def step(self, lr):
+        """A step; of several workers, whose gradients are the same, each orthogonalises its share of the matrices."""
+        rank, workers = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
+        updates = []
         for params, buf in self.groups:
             grad = torch.stack([p.grad for p in params])
             buf.mul_(self.momentum).add_(grad)
-            update = grad.add_(buf, alpha=self.momentum).bfloat16()
+            update = grad.add_(buf, alpha=self.momentum)
+            mine = orthogonal(update[rank::workers].bfloat16()).float()
+            updates.append(torch.zeros_like(update).index_copy_(0, torch.arange(rank, len(params), workers), mine))
+        if workers > 1:
+            flat = torch.cat([u.flatten() for u in updates])
+            distributed.all_reduce(flat)
+            updates = [part.view_as(u) for part, u in zip(flat.split([u.numel() for u in updates]), updates)]
+        for (params, _), update in zip(self.groups, updates):
             rows, cols = update.shape[1:]
-            if rows > cols:
-                update = update.mT
-            update = update / (update.norm(dim=(1, 2), keepdim=True) + 1e-7)
-            for _ in range(5):
-                gram = update @ update.mT
-                update = 3.4445 * update + (-4.7750 * gram + 2.0315 * gram @ gram) @ update
-            if rows > cols:
-                update = update.mT
-            update = update.float() * (-lr * max(1, rows / cols) ** 0.5)
+            update *= -lr * max(1, rows / cols) ** 0.5
             for p, u in zip(params, update):
                 p.add_(u)
+
+
+def orthogonal(stack):
+    """The nearest orthogonal matrices, about: five steps of Newton-Schulz."""
+    if not len(stack):
+        return stack
+    rows, cols = stack.shape[1:]
+    if rows > cols:
+        stack = stack.mT
+    stack = stack / (stack.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(5):
+        gram = stack @ stack.mT
+        stack = 3.4445 * stack + (-4.7750 * gram + 2.0315 * gram @ gram) @ stack
+    return stack.mT if rows > cols else stack
 
 
 def right(model, rows):

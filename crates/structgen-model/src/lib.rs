@@ -72,7 +72,7 @@ pub const DRAFT: Assets = assets!("draft", None);
 /// `heads.onnx`: two heads that guess the tokens after the next one from a hidden state of [`MAIN`], for drafts without a second model.
 pub const HEADS: &[u8] = include_bytes!("../assets/main/heads.onnx");
 
-/// `reader.onnx` of [`MAIN`]: an encoder of the same vocabulary that says where in a text each field of a schema has its value.
+/// `reader.onnx` of [`MAIN`]: an encoder that says where in a text each field of a schema has its value.
 pub const READER: &[u8] = include_bytes!("../assets/main/reader.onnx");
 
 impl std::fmt::Debug for Assets {

@@ -11,24 +11,33 @@ use crate::files::{regular_file, side_session, takes_only};
 use crate::signature::{find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
-const IDS: &str = "input_ids";
+const ROWS: &str = "rows";
+const ROLES: &str = "roles";
 const FIELDS: &str = "fields";
 const STARTS: &str = "starts";
 const ENDS: &str = "ends";
+const FIRST_VECTORS: &str = "first_vectors";
+const LAST_VECTORS: &str = "last_vectors";
+const DISTANCES: &str = "distances";
 
 /// An encoder that finds values in a text, as in extractive question answering (Chen et al. 2017): of each field, at
 /// which position its value begins and at which it ends.
 ///
-/// `input_ids`, i64 `[1, sequence]`, and `fields`, i64 `[1, fields]`, the position of each field, to `starts` and
-/// `ends`, f32 `[1, fields, sequence]`, which are logits.
+/// `rows`, i64 `[1, sequence, 24]`, and `roles`, i64 `[1, sequence]`, are the [`ReadUnit`]s; `fields`, i64
+/// `[1, fields]`, is the position of each field. The outputs are f32: [`SpanLogits`].
 ///
 /// ```no_run
-/// use structgen_ort::{Device, OrtReader, Runtime, Search};
+/// use structgen_ort::{Device, OrtReader, Part, ReadUnit, Runtime, Search};
 ///
 /// let runtime = Runtime::load(&Search::from_env(None))?;
 /// let mut reader = OrtReader::open(runtime, "path/to/model/reader.onnx".as_ref(), Device::cpu(1))?;
-/// let logits = reader.read(&[2, 70, 3, 80, 81], &[0]).unwrap();
-/// assert_eq!(logits.starts.len(), 5);
+/// let units = [1, 4, 70].map(|row| {
+///     let mut rows = [0; ReadUnit::ROWS];
+///     rows[0] = row;
+///     ReadUnit::new(rows, Part::Question, false)
+/// });
+/// let logits = reader.read(&units, &[0]).unwrap();
+/// assert_eq!(logits.starts.len(), 3);
 /// # Ok::<(), structgen_ort::LoadError>(())
 /// ```
 #[derive(Debug)]
@@ -36,13 +45,51 @@ pub struct OrtReader {
     session: Session,
 }
 
-/// What a reader says of some fields, one after another: a logit for each position.
-#[derive(Debug, Clone, PartialEq)]
+/// A unit of a question or a text, as a reader takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadUnit {
+    rows: [i64; Self::ROWS],
+    role: i64,
+}
+
+/// What a unit belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The fields.
+    Question,
+    /// The fields, at the beginning of an option.
+    Option,
+    /// The text.
+    Text,
+}
+
+impl ReadUnit {
+    /// The rows of the reader's table that a unit has at most.
+    pub const ROWS: usize = 24;
+
+    /// A unit of these rows, where 0 is no row; `is_spaced` says whether a space stands before it.
+    pub const fn new(rows: [i64; Self::ROWS], part: Part, is_spaced: bool) -> Self {
+        Self {
+            rows,
+            role: 2 * part as i64 + is_spaced as i64,
+        }
+    }
+}
+
+/// What a reader says of some fields.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpanLogits {
-    /// Of the position at which the value begins.
+    /// Of each field, one after another, a logit for each position: that the value begins there.
     pub starts: Vec<f32>,
-    /// Of the position at which it ends.
+    /// The same for where it ends.
     pub ends: Vec<f32>,
+    /// A vector for each position, one after another. Where a value begins at one position, the logit of its end at
+    /// another gains the product of the first's vector here with the other's in `last_vectors`.
+    pub first_vectors: Vec<f32>,
+    /// As long as `first_vectors`.
+    pub last_vectors: Vec<f32>,
+    /// What that logit gains by the number of positions between; there are no longer values.
+    pub distances: Vec<f32>,
 }
 
 impl OrtReader {
@@ -74,51 +121,83 @@ impl OrtReader {
         device: Device,
     ) -> Result<Self, LoadError> {
         let session = side_session(runtime, bytes, name, device)?;
-        for wanted in [IDS, FIELDS] {
+        for (wanted, dimensions) in [(ROWS, 3), (ROLES, 2), (FIELDS, 2)] {
             let input = find(session.inputs(), wanted, "input")?;
             match tensor(input)? {
-                (TensorElementType::Int64, shape) if shape.len() == 2 => {}
-                _ => return Err(unsupported(input, "i64 with two dimensions")),
+                (TensorElementType::Int64, shape) if shape.len() == dimensions => {}
+                _ => {
+                    return Err(unsupported(
+                        input,
+                        &format!("i64 with {dimensions} dimensions"),
+                    ));
+                }
             }
         }
-        for wanted in [STARTS, ENDS] {
+        for (wanted, dimensions) in [
+            (STARTS, 3),
+            (ENDS, 3),
+            (FIRST_VECTORS, 3),
+            (LAST_VECTORS, 3),
+            (DISTANCES, 1),
+        ] {
             let output = find(session.outputs(), wanted, "output")?;
             match tensor(output)? {
-                (TensorElementType::Float32, shape) if shape.len() == 3 => {}
-                _ => return Err(unsupported(output, "f32 [batch, fields, sequence]")),
+                (TensorElementType::Float32, shape) if shape.len() == dimensions => {}
+                _ => {
+                    return Err(unsupported(
+                        output,
+                        &format!("f32 with {dimensions} dimensions"),
+                    ));
+                }
             }
         }
-        takes_only(&session, &[IDS, FIELDS])?;
+        takes_only(&session, &[ROWS, ROLES, FIELDS])?;
         Ok(Self { session })
     }
 
-    /// Reads a text: `fields` are positions of `ids`.
+    /// Reads a text: `fields` are positions of `units`.
     ///
     /// # Errors
     /// What ONNX Runtime reports; [`ModelError::Shape`] when the graph gives another number of logits.
-    pub fn read(&mut self, ids: &[i64], fields: &[i64]) -> Result<SpanLogits, ModelError> {
-        let expected = ids.len() * fields.len();
+    pub fn read(&mut self, units: &[ReadUnit], fields: &[i64]) -> Result<SpanLogits, ModelError> {
+        let rows: Vec<i64> = units.iter().flat_map(|unit| unit.rows).collect();
+        let roles: Vec<i64> = units.iter().map(|unit| unit.role).collect();
+        let shape = [1, units.len(), ReadUnit::ROWS];
         let inputs = ort::inputs![
-            IDS => TensorRef::from_array_view(([1, ids.len()], ids)).map_err(backend)?,
+            ROWS => TensorRef::from_array_view((shape, &rows[..])).map_err(backend)?,
+            ROLES => TensorRef::from_array_view(([1, roles.len()], &roles[..])).map_err(backend)?,
             FIELDS => TensorRef::from_array_view(([1, fields.len()], fields)).map_err(backend)?,
         ];
         let outputs = self.session.run(inputs).map_err(backend)?;
-        let logits = |name: &str| -> Result<Vec<f32>, ModelError> {
-            let shape = |got| ModelError::Shape {
-                what: "logits of the reader",
-                got,
-                expected,
-            };
-            let output = outputs.get(name).ok_or_else(|| shape(0))?;
-            let (_, logits) = output.try_extract_tensor::<f32>().map_err(backend)?;
-            match logits.len() == expected {
-                true => Ok(logits.to_vec()),
-                false => Err(shape(logits.len())),
-            }
+        let floats = |name: &str| -> Result<Vec<f32>, ModelError> {
+            let output = outputs.get(name).ok_or_else(|| mismatch(0, units.len()))?;
+            let (_, floats) = output.try_extract_tensor::<f32>().map_err(backend)?;
+            Ok(floats.to_vec())
         };
-        Ok(SpanLogits {
-            starts: logits(STARTS)?,
-            ends: logits(ENDS)?,
-        })
+        let found = SpanLogits {
+            starts: floats(STARTS)?,
+            ends: floats(ENDS)?,
+            first_vectors: floats(FIRST_VECTORS)?,
+            last_vectors: floats(LAST_VECTORS)?,
+            distances: floats(DISTANCES)?,
+        };
+        for logits in [&found.starts, &found.ends] {
+            if logits.len() != units.len() * fields.len() {
+                return Err(mismatch(logits.len(), units.len() * fields.len()));
+            }
+        }
+        let vectors = found.first_vectors.len();
+        if !vectors.is_multiple_of(units.len().max(1)) || found.last_vectors.len() != vectors {
+            return Err(mismatch(found.last_vectors.len(), vectors));
+        }
+        Ok(found)
+    }
+}
+
+fn mismatch(got: usize, expected: usize) -> ModelError {
+    ModelError::Shape {
+        what: "logits of the reader",
+        got,
+        expected,
     }
 }

@@ -15,10 +15,10 @@ use structgen_vocab::TokenId;
 
 use crate::alternatives::{Searches, others};
 use crate::cascade::PassingOn;
-use crate::extractor::Prepared;
 use crate::field::{Scored, fields, scores_of_merged, scores_of_output};
 use crate::locate::each_leaf;
 use crate::reader::Found;
+use crate::schema_extractor::Prepared;
 use crate::{Error, Extraction, Field, Result, SchemaExtractor, recognized_input};
 
 /// An extraction in progress: [`SchemaExtractor::submit`]. Dropping it cancels the extraction.

@@ -71,6 +71,8 @@ mod extract_all;
 #[cfg(feature = "ort")]
 mod extracting;
 #[cfg(feature = "ort")]
+mod extraction;
+#[cfg(feature = "ort")]
 mod extractor;
 #[cfg(feature = "ort")]
 mod field;
@@ -99,6 +101,8 @@ mod reader;
 #[cfg(feature = "ort")]
 pub mod runtime;
 #[cfg(feature = "ort")]
+mod schema_extractor;
+#[cfg(feature = "ort")]
 mod value_matcher;
 #[cfg(feature = "ort")]
 mod value_request;
@@ -121,7 +125,9 @@ pub use extract_all::ExtractAll;
 #[cfg(feature = "ort")]
 pub use extracting::Extracting;
 #[cfg(feature = "ort")]
-pub use extractor::{Extraction, Extractor, SchemaExtractor};
+pub use extraction::Extraction;
+#[cfg(feature = "ort")]
+pub use extractor::Extractor;
 #[cfg(feature = "ort")]
 pub use field::{AlternativeValue, Field};
 pub use formatted::format_json;
@@ -136,6 +142,8 @@ pub use notation::compact_notation;
 pub use options::{DraftSource, HeadsSource, ModelOptions};
 #[cfg(feature = "ort")]
 pub use partial::ExtractionStream;
+#[cfg(feature = "ort")]
+pub use schema_extractor::SchemaExtractor;
 #[cfg(feature = "ort")]
 pub use windows::LongText;
 

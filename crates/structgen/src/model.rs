@@ -141,18 +141,16 @@ impl Model {
             .filter(is_unknown)
             .collect();
         let first = first.ignoring_ends(&unknown);
-        let end = first.info().eos.first().copied();
         let notes = first.notes().to_vec();
         let mut schedulers = vec![scheduler(runtime, first, &tokenizer, options)?];
         for _ in 1..workers.get() {
             let model = parts.source.open(runtime)?.ignoring_ends(&unknown);
             schedulers.push(scheduler(runtime, model, &tokenizer, options)?);
         }
-        let marks = parts.notation.and_then(|it| it.marks(end));
-        let reader = match marks.filter(|_| options.has_reader()) {
-            Some(marks) => {
+        let reader = match parts.notation.filter(|_| options.has_reader()) {
+            Some(_) => {
                 let sessions = parts.reader.open(runtime, workers.get(), options)?;
-                Reader::new(Arc::clone(&tokenizer), marks, sessions).map(Arc::new)
+                Reader::new(Arc::clone(&tokenizer), sessions).map(Arc::new)
             }
             None => None,
         };

@@ -10,7 +10,6 @@ use structgen_ort::read_config;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::notation::PROMPT_VERSION;
-use crate::reader::Marks;
 use crate::{Error, Model, Result, compact_notation};
 
 /// The special tokens of the embedded model's prompt: `<schema>NOTATION<text>TEXT<json>`.
@@ -53,18 +52,6 @@ pub(crate) fn tokenizer_config(folder: &Path) -> Result<String> {
 /// Reads a file of a model folder; returns `None` if there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     Ok(read_config(path)?)
-}
-
-impl NotationTokens {
-    /// Returns the tokens of a reader's questions. The end of a text stands for no value.
-    pub(crate) fn marks(self, end: Option<TokenId>) -> Option<Marks> {
-        Some(Marks {
-            field: self.schema,
-            option: self.json,
-            none: end?,
-            text: self.text,
-        })
-    }
 }
 
 impl Model {

@@ -2,21 +2,12 @@
 
 use structgen_automata::Input;
 use structgen_constraint::CandidateValue;
+use structgen_ort::SpanLogits;
 
 use super::fields::{FieldKind, ReadField};
-use super::tokens::TextTokens;
+use super::text_units::TextUnits;
 
-/// A value of more tokens is not looked for.
-const LONGEST_SPAN: usize = 40;
-
-/// What the logit of an end loses for each end of a sentence, a line or a part of a sentence in the value, and for
-/// each byte. An end is compared with the other ends of the same beginning, not with all ends of the text. Of held-out
-/// families and domains, 61.9 and 55.7 percent of the free strings are right instead of 58.8 and 53.5, by the reader
-/// alone; any loss between 1 and 3, and between 0.02 and 0.06, is as good.
-const BREAK: f64 = 2.0;
-const BYTE: f64 = 0.05;
-
-/// A text that a value can have, and the tokens that it was read from.
+/// A text that a value can have, and the units that it was read from.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) text: String,
@@ -25,7 +16,7 @@ pub(super) struct Candidate {
 }
 
 /// The numbers, or the values of a format, that were recognised in the text; of a pattern, all values of formats.
-pub(super) fn recognized(field: &ReadField, input: &Input, tokens: &TextTokens) -> Vec<Candidate> {
+pub(super) fn recognized(field: &ReadField, input: &Input, units: &TextUnits) -> Vec<Candidate> {
     let found = { input.candidates().iter() }.filter_map(|candidate| {
         let text = match (&candidate.value, &field.kind) {
             (CandidateValue::Number(number), FieldKind::Number) => number.to_string(),
@@ -39,46 +30,63 @@ pub(super) fn recognized(field: &ReadField, input: &Input, tokens: &TextTokens) 
             _ => return None,
         };
         let span = &candidate.span;
-        let first = tokens.at(span.start)?;
-        let last = tokens.at(span.end.saturating_sub(1))?;
+        let first = units.at(span.start)?;
+        let last = units.at(span.end.saturating_sub(1))?;
         Some(Candidate { text, first, last })
     });
     found.collect()
 }
 
-/// How probable it is that a value ends at a token, where it begins at another.
+/// How probable it is that a value ends at a unit, where it begins at another.
 pub(super) struct Ends<'e> {
-    pub(super) logits: &'e [f32],
-    pub(super) tokens: &'e TextTokens,
+    /// The field's logits of all positions.
+    own: &'e [f32],
+    all: &'e SpanLogits,
+    units: &'e TextUnits,
+    /// The numbers of a position's vector.
+    width: usize,
 }
 
-impl Ends<'_> {
-    /// The tokens at which a value that begins at `first` can end, each with the logarithm of how probable that is.
+impl<'e> Ends<'e> {
+    /// Those of the field with this number.
+    pub(super) fn new(number: usize, all: &'e SpanLogits, units: &'e TextUnits) -> Self {
+        let sequence = units.first + units.spans.len();
+        Self {
+            own: &all.ends[number * sequence..][..sequence],
+            all,
+            units,
+            width: all.first_vectors.len() / sequence,
+        }
+    }
+
+    /// The units at which a value that begins at `first` can end, each with the logarithm of how probable that is.
     pub(super) fn after(&self, first: usize) -> impl Iterator<Item = (usize, f64)> {
         let total = self.total(first);
         { self.lasts(first) }.map(move |last| (last, self.logit(first, last) - total))
     }
 
-    /// The same for one of them, or for a token in which a value ends.
+    /// The same for one of them, or for a unit in which a value ends.
     pub(super) fn at(&self, first: usize, last: usize) -> f64 {
         (self.logit(first, last) - self.total(first)).min(0.0)
     }
 
     fn lasts(&self, first: usize) -> impl Iterator<Item = usize> {
-        let from = self.tokens.ends.partition_point(|&at| at < first);
-        let lasts = self.tokens.ends[from..].iter().copied();
-        lasts.take_while(move |&at| at < first + LONGEST_SPAN)
+        let from = self.units.ends.partition_point(|&at| at < first);
+        let lasts = self.units.ends[from..].iter().copied();
+        lasts.take_while(move |&at| at < first + self.all.distances.len())
     }
 
     fn logit(&self, first: usize, last: usize) -> f64 {
-        let start = self.tokens.spans[first].start;
-        let end = self.tokens.spans[last].end;
-        // A mark at the end belongs to the value, as in "Ltd.".
-        let breaks = self.tokens.breaks_in(start..end.saturating_sub(1));
-        let bytes = end.saturating_sub(start);
-        f64::from(self.logits[self.tokens.first + last])
-            - BREAK * breaks as f64
-            - BYTE * bytes as f64
+        let vector = |all: &'e [f32], unit: usize| {
+            &all[(self.units.first + unit) * self.width..][..self.width]
+        };
+        let begun = vector(&self.all.first_vectors, first);
+        let ended = vector(&self.all.last_vectors, last);
+        let product: f32 = begun.iter().zip(ended).map(|(a, b)| a * b).sum();
+        let distance = { &self.all.distances }
+            .get(last.saturating_sub(first))
+            .or(self.all.distances.last());
+        f64::from(self.own[self.units.first + last] + product + distance.copied().unwrap_or(0.0))
     }
 
     /// The logarithm of the sum over all ends.
@@ -93,8 +101,8 @@ impl Ends<'_> {
 }
 
 /// A part of the text as JSON, on one line.
-pub(super) fn span_text(input: &Input, tokens: &TextTokens, first: usize, last: usize) -> String {
-    let bytes = tokens.spans[first].start..tokens.spans[last].end;
+pub(super) fn span_text(input: &Input, units: &TextUnits, first: usize, last: usize) -> String {
+    let bytes = units.spans[first].start..units.spans[last].end;
     let words: Vec<&str> = input.text()[bytes].split_whitespace().collect();
     json_string(&words.join(" "))
 }
@@ -105,27 +113,34 @@ fn json_string(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tokens::tests::tokens_of;
+    use super::super::text_units::tests::units_of;
     use super::*;
 
     #[test]
-    fn ends_before_a_break_are_more_probable() {
-        let text = "Ann Lee, Rome. Bo Wu";
-        let tokens = tokens_of(text);
-        let logits = vec![0.0; tokens.spans.len()];
-        let ends = Ends {
-            logits: &logits,
-            tokens: &tokens,
+    fn an_end_depends_on_the_beginning() {
+        let text = "Ann Lee, Rome";
+        let units = units_of(text);
+        let all = SpanLogits {
+            starts: Vec::new(),
+            ends: vec![0.0, 1.0, 0.0, 1.0],
+            first_vectors: [[2.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]].concat(),
+            last_vectors: [[0.0, 9.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]].concat(),
+            distances: vec![0.5, 0.0, -1.0],
         };
-        let found: Vec<(String, f64)> = { ends.after(0) }
-            .map(|(last, ln)| (text[..tokens.spans[last].end].to_owned(), ln))
-            .collect();
+        let ends = Ends::new(0, &all, &units);
+        let found: Vec<(usize, f64)> = ends.after(0).collect();
+        // Not at the comma that ends a part of a sentence elsewhere, and not as far as Rome.
+        assert_eq!(
+            found.iter().map(|&(last, _)| last).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
         let total: f64 = found.iter().map(|(_, ln)| ln.exp()).sum();
         assert!((total - 1.0).abs() < 1e-9);
-        let of = |text: &str| found.iter().find(|(it, _)| it == text).unwrap().1;
-        assert!(of("Ann") > of("Ann Lee"));
-        assert!(of("Ann Lee") - of("Ann Lee, Rome") > BREAK);
-        assert!(of("Ann Lee, Rome") - of("Ann Lee, Rome. Bo") > BREAK);
-        assert!((ends.at(0, 2) - of("Ann Lee")).abs() < 1e-9);
+        let gained = |a: usize, b: usize| found[a].1 - found[b].1;
+        assert!((gained(1, 0) - 2.5).abs() < 1e-6);
+        assert!((gained(1, 2) - 4.0).abs() < 1e-6);
+        assert!((ends.at(0, 1) - found[1].1).abs() < 1e-9);
+        let lee: Vec<f64> = ends.after(1).map(|(_, ln)| ln).collect();
+        assert!((lee[0] - lee[2] - 1.5).abs() < 1e-6, "{lee:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Places that other fields take.
 
 use super::question::Reading;
-use super::tokens::TextTokens;
+use super::text_units::TextUnits;
 
 /// What the logit of a place loses that may belong to other fields: so many times the logarithm of the probability
 /// that it does not. A value hardly ever belongs to two fields. Of held-out families and domains, the place of 72.2
@@ -16,9 +16,9 @@ const MOST_TAKEN: f64 = 0.98;
 const LEAST_TAKEN: f64 = 0.01;
 
 /// Makes places less probable that other fields have.
-pub(super) fn avoid_taken(readings: &mut [Reading<'_>], tokens: &TextTokens) {
+pub(super) fn avoid_taken(readings: &mut [Reading<'_>], units: &TextUnits) {
     let probable = |reading: &Reading<'_>| {
-        let mut found = reading.place_probabilities(tokens);
+        let mut found = reading.place_probabilities(units);
         found.retain(|&(_, probability)| probability >= LEAST_TAKEN);
         found
     };
@@ -37,7 +37,7 @@ pub(super) fn avoid_taken(readings: &mut [Reading<'_>], tokens: &TextTokens) {
             let at = own.binary_search_by_key(&place, |&(place, _)| place);
             let others = sum - at.map_or(0.0, |at| own[at].1);
             let free = 1.0 - others.clamp(0.0, MOST_TAKEN);
-            reading.starts[tokens.first + place] += TAKEN * free.ln() as f32;
+            reading.starts[units.first + place] += TAKEN * free.ln() as f32;
         }
     }
 }
@@ -48,7 +48,7 @@ mod tests {
 
     use super::super::fields::fields;
     use super::super::question::AskedField;
-    use super::super::tokens::tests::tokens_of;
+    use super::super::text_units::tests::units_of;
     use super::*;
     use serde_json::json;
     use structgen_automata::Input;
@@ -63,20 +63,21 @@ mod tests {
             none: None,
         };
         let text = "Rome Oslo";
-        let (tokens, input) = (tokens_of(text), Input::new(text).unwrap());
+        let (units, input) = (units_of(text), Input::new(text).unwrap());
         let logits = SpanLogits {
-            // Of Rome, the space and Oslo.
-            starts: vec![9.0, 0.0, 0.0, 1.0, 0.0, 0.9],
-            ends: vec![0.0; 6],
+            // Of Rome and Oslo.
+            starts: [[9.0, 0.0], [1.0, 0.9]].concat(),
+            ends: vec![0.0; 4],
+            ..SpanLogits::default()
         };
         let read =
-            |number: usize| Reading::new(&fields[number], &asked, number, &logits, &tokens, &input);
+            |number: usize| Reading::new(&fields[number], &asked, number, &logits, &units, &input);
         let mut readings = [read(0), read(1)];
-        avoid_taken(&mut readings, &tokens);
+        avoid_taken(&mut readings, &units);
         let [sure, other] = readings;
-        assert!(sure.starts[0] > sure.starts[2] + 5.0, "{:?}", sure.starts);
+        assert!(sure.starts[0] > sure.starts[1] + 5.0, "{:?}", sure.starts);
         assert!(
-            other.starts[2] > other.starts[0] + 1.0,
+            other.starts[1] > other.starts[0] + 1.0,
             "{:?}",
             other.starts
         );

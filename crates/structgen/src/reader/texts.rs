@@ -11,7 +11,7 @@ pub(super) struct Texts {
     list: Option<List>,
 }
 
-/// Where values of a list stand, in tokens, and how probable it is that all before them belong to the list no more.
+/// Where values of a list stand, in units, and how probable it is that all before them belong to the list no more.
 #[derive(Debug)]
 struct List {
     starts: Vec<u32>,

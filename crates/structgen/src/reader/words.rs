@@ -22,8 +22,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
                 continue;
             }
         }
-        let is_accent = ('\u{300}'..='\u{36f}').contains(&letter);
-        if is_accent
+        if is_accent(letter)
             && is_inside
             && let Some(word) = words.last_mut()
         {
@@ -51,9 +50,15 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     words
 }
 
+/// Whether a character is an accent of the letter before it.
+pub(super) fn is_accent(letter: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&letter)
+}
+
 /// Adds a small letter to a word, without its accent. `ä` and `ae` are the same, as are `ö`, `oe`, `ü` and `ue`.
-fn fold(letter: char, word: &mut String) {
+pub(super) fn fold(letter: char, word: &mut String) {
     let plain = match letter {
+        _ if is_accent(letter) => return,
         'à' | 'á' | 'â' | 'ã' | 'ä' | 'å' => 'a',
         'ç' => 'c',
         'è' | 'é' | 'ê' | 'ë' => 'e',

@@ -1,20 +1,19 @@
 //! What the words of a text say of a yes or no.
 //!
-//! The reader has not learnt them: its logits of `true` and `false` differ by 0.05, and in the wrong direction as
-//! often as in the right one. Nor has the decoder. So words decide: whether the text has words of the field, and a
-//! negation near them.
+//! The reader has learnt them in part, the decoder has not. So words count as well: whether the text has words of the
+//! field, and a negation near them.
 
 use std::collections::BTreeMap;
 
 use super::fields::ReadField;
-use super::tokens::TextTokens;
+use super::text_units::TextUnits;
 use super::words::{Word, are_related, content_words};
 
-// The numbers are those of a logistic regression on 13,751 booleans of training's passages, rounded. With them, 65
-// percent of the booleans of held-out families and 64 of those of held-out domains are right; by the reader's logits
-// 47 and 50, by the decoder's 48 and 49. Rejected, since they are no better on one of the two sets or on both: words
-// for what is missing or forbidden, negations elsewhere in the sentence, an end of their reach at commas and
-// conjunctions, marked boxes, and a list of everyday concepts in four languages.
+// The numbers are those of a logistic regression on 13,751 booleans of training's passages, rounded. With them alone,
+// 65 percent of the booleans of held-out families and 64 of those of held-out domains are right; by the decoder's
+// logits 48 and 49. Rejected, since they are no better on one of the two sets or on both: words for what is missing or
+// forbidden, negations elsewhere in the sentence, an end of their reach at commas and conjunctions, marked boxes, and a
+// list of everyday concepts in four languages.
 
 /// The logarithm of how much more probable `true` is than `false` where a sentence has a word of the field.
 const MENTIONED: f32 = 0.3;
@@ -108,18 +107,18 @@ const YES: [&str; 16] = [
 ];
 
 /// The logarithm of how much more probable `true` is than `false`.
-pub(super) fn log_odds(field: &ReadField, tokens: &TextTokens, text: &str) -> f32 {
+pub(super) fn log_odds(field: &ReadField, units: &TextUnits, text: &str) -> f32 {
     let key = field.path.last().map(String::as_str);
     let key_words = content_words(key).len();
     // Those of the key come first.
     let wanted = content_words(key.into_iter().chain(field.description.as_deref()));
-    let sentences = sentences(&wanted, tokens);
+    let sentences = sentences(&wanted, units);
     if sentences.is_empty() {
-        let negations = tokens.words.iter().filter(|word| is_in(&NEGATIONS, word));
-        let share = 10.0 * negations.count() as f32 / (tokens.words.len() + 1) as f32;
+        let negations = units.words.iter().filter(|word| is_in(&NEGATIONS, word));
+        let share = 10.0 * negations.count() as f32 / (units.words.len() + 1) as f32;
         return UNMENTIONED.0 + UNMENTIONED.1 * share.min(2.0);
     }
-    let gained = { sentences.iter() }.map(|sentence| sentence.log_odds(tokens, text));
+    let gained = { sentences.iter() }.map(|sentence| sentence.log_odds(units, text));
     let mean = gained.sum::<f32>() / sentences.len() as f32;
     let is_found = |word: usize| sentences.iter().any(|it| it.found.contains_key(&word));
     let has_all = key_words > 0 && (0..key_words).all(is_found);
@@ -134,12 +133,12 @@ struct Sentence {
 }
 
 /// The sentences that have the most words of a field, the first ones.
-fn sentences(wanted: &[String], tokens: &TextTokens) -> Vec<Sentence> {
+fn sentences(wanted: &[String], units: &TextUnits) -> Vec<Sentence> {
     let mut all: Vec<Sentence> = Vec::new();
-    for (at, word) in tokens.words.iter().enumerate() {
+    for (at, word) in units.words.iter().enumerate() {
         let related = { wanted.iter().enumerate() }.filter(|(_, it)| are_related(it, &word.text));
         for (which, _) in related {
-            let number = tokens.sentence(word.start);
+            let number = units.sentence(word.start);
             if all.last().is_none_or(|last| last.number != number) {
                 all.push(Sentence {
                     number,
@@ -158,15 +157,15 @@ fn sentences(wanted: &[String], tokens: &TextTokens) -> Vec<Sentence> {
 }
 
 impl Sentence {
-    fn log_odds(&self, tokens: &TextTokens, text: &str) -> f32 {
+    fn log_odds(&self, units: &TextUnits, text: &str) -> f32 {
         let places = || self.found.values().copied();
-        let is_within = |at: usize| tokens.sentence(tokens.words[at].start) == self.number;
+        let is_within = |at: usize| units.sentence(units.words[at].start) == self.number;
         let near = |list: &[&str]| {
             places().any(|place| {
-                let around = place.saturating_sub(NEAR)..tokens.words.len().min(place + NEAR + 1);
+                let around = place.saturating_sub(NEAR)..units.words.len().min(place + NEAR + 1);
                 around
                     .filter(|&at| is_within(at) && places().all(|place| place != at))
-                    .any(|at| is_in(list, &tokens.words[at]))
+                    .any(|at| is_in(list, &units.words[at]))
             })
         };
         let mut gained = 0.0;
@@ -176,10 +175,10 @@ impl Sentence {
         if near(&AFFIRMATIONS) {
             gained += AFFIRMED;
         }
-        let end = tokens.sentence_end(self.number);
+        let end = units.sentence_end(self.number);
         if let Some(end) = end.filter(|&end| text[end..].starts_with('?')) {
-            let next = tokens.words.partition_point(|word| word.start < end);
-            let answer = tokens.words[next..].iter().take(ANSWER);
+            let next = units.words.partition_point(|word| word.start < end);
+            let answer = units.words[next..].iter().take(ANSWER);
             let has = |list: &[&str]| answer.clone().any(|word| is_in(list, word));
             if has(&NEGATIONS) {
                 gained += ANSWERED_NO;
@@ -198,14 +197,14 @@ fn is_in(list: &[&str], word: &Word) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::fields::fields;
-    use super::super::tokens::tests::tokens_of;
+    use super::super::text_units::tests::units_of;
     use super::*;
     use serde_json::json;
 
     fn of(key: &str, description: &str, text: &str) -> f32 {
         let property = json!({"type": "boolean", "description": description});
         let schema = json!({"properties": {key: property}});
-        log_odds(&fields(&schema)[0], &tokens_of(text), text)
+        log_odds(&fields(&schema)[0], &units_of(text), text)
     }
 
     #[test]

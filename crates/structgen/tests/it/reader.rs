@@ -165,7 +165,7 @@ fn a_damaged_one_is_refused_by_name() {
     for (bytes, said) in [
         (cut, "reader.onnx"),
         // Another graph.
-        (structgen_model::HEADS, "input_ids"),
+        (structgen_model::HEADS, "rows"),
     ] {
         let error = folder(dir.path(), Some(bytes)).unwrap_err();
         assert!(matches!(error, Error::Load(_)), "{error:?}");
