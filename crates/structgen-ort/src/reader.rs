@@ -20,6 +20,9 @@ const FIRST_VECTORS: &str = "first_vectors";
 const LAST_VECTORS: &str = "last_vectors";
 const DISTANCES: &str = "distances";
 
+/// The most positions of a value, whatever a graph says.
+const MAX_DISTANCES: usize = 64;
+
 /// An encoder that finds values in a text, as in extractive question answering (Chen et al. 2017): of each field, at
 /// which position its value begins and at which it ends.
 ///
@@ -185,6 +188,9 @@ impl OrtReader {
             if logits.len() != units.len() * fields.len() {
                 return Err(mismatch(logits.len(), units.len() * fields.len()));
             }
+        }
+        if found.distances.len() > MAX_DISTANCES {
+            return Err(mismatch(found.distances.len(), MAX_DISTANCES));
         }
         let vectors = found.first_vectors.len();
         if !vectors.is_multiple_of(units.len().max(1)) || found.last_vectors.len() != vectors {
