@@ -39,7 +39,7 @@ from train import EMA, WARMUP, Muon, share
 from units import ROWS, TOKEN, TOKENS
 
 # Until so many million units: the weights of copying, retrieval, templates and passages, the longest question, the padded units of a
-# batch, and how many short questions about options come with 500 samples. How a name leads to a value is learnt from lists.
+# batch, and how many short questions about options come with 500 samples.
 CURRICULUM = [(3, (0, 5, 15, 80), 300, 2048, 150), (1e9, (0, 0, 15, 85), 520, 3072, 300)]
 LONGEST = 520  # units of a question
 DRAWN = 500  # samples at once
@@ -93,9 +93,6 @@ class Block(DecoderBlock):
         return x + self.down(F.silu(self.gate(h)) * self.up(h))
 
 
-HEADS = ("qs", "ks", "qe", "ke", "qo", "ko")
-
-
 class Words(nn.Module):
     """Units from the rows of their features, [units, WIDTH], of which 0 is none."""
 
@@ -125,7 +122,7 @@ class Reader(nn.Module):
         nn.init.normal_(self.roles.weight, std=0.02)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = Norm(config.dim, config.eps)
-        for name in HEADS:
+        for name in ("qs", "ks", "qe", "ke", "qo", "ko"):
             self.add_module(name, nn.Linear(config.dim, config.dim, bias=False))
         self.qp, self.kp = nn.Linear(config.dim, PAIR, bias=False), nn.Linear(config.dim, PAIR, bias=False)
         for zero in (self.qo, self.qp):
@@ -329,7 +326,7 @@ def main():
     args.add_argument("--decay", type=float, default=15, help="the last million units, over which the rate falls to zero")
     args.add_argument("--muon", type=float, default=0.005)
     args.add_argument("--adam", type=float, default=2e-3)
-    args.add_argument("--table", type=float, default=1e-2, help="as --adam, for the table of features")
+    args.add_argument("--table", type=float, default=3e-3, help="as --adam, for the table of features")
     args.add_argument("--seed", type=int, default=7)
     args.add_argument("--save-every", type=float, default=2, help="million units")
     args.add_argument("--workers", type=int, default=1)
@@ -351,7 +348,8 @@ def work(rank, args):
     model = Reader(READER)
     matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and name not in ("words.table.weight", "roles.weight")]
     rest = [p for p in model.parameters() if all(p is not m for m in matrices)]
-    groups = [{"params": [p for p in rest if p is not model.words.table.weight], "rate": args.adam}, {"params": [model.words.table.weight], "rate": args.table}]
+    table = model.words.table.weight
+    groups = [{"params": [p for p in rest if p is not table]}, {"params": [table]}]
     muon, adam = Muon(matrices), torch.optim.AdamW(groups, lr=args.adam, betas=(0.9, 0.98), weight_decay=0.0)
     if args.begin:
         model.load_state_dict(begun(args.begin, model))
@@ -360,7 +358,7 @@ def work(rank, args):
     if args.out.exists():
         saved = torch.load(args.out)
         model.load_state_dict(saved["last"])
-        if len(saved["adam"]["param_groups"]) == 2: adam.load_state_dict(saved["adam"]); [g.__setitem__("rate", r) for g, r in zip(adam.param_groups, (args.adam, args.table))]
+        adam.load_state_dict(saved["adam"])
         for (_, buf), kept in zip(muon.groups, saved["muon"]):
             buf.copy_(kept)
         step, seen, seed, average = saved["step"], saved["units"], saved["seed"], saved["model"]
@@ -410,8 +408,8 @@ def work(rank, args):
         tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)
         muon.step(args.muon * scale)
-        for group in adam.param_groups:
-            group["lr"] = group["rate"] * scale
+        for group, rate in zip(adam.param_groups, (args.adam, args.table)):
+            group["lr"] = rate * scale
         adam.step()
         with torch.no_grad():
             keep = min(EMA, step / (step + 10))

@@ -20,18 +20,17 @@ import torch
 from onnx import TensorProto, helper
 
 from export import Graph, dequantised, packed, quantise, session
-from reader import HEADS, LONGEST_SPAN, OFF, PAIR, READER, Reader
+from reader import LONGEST_SPAN, OFF, PAIR, READER, Reader
 from reader_questions import CHOICE, READ
+from shipped import HEADS, WORDS
 from units import ROWS, TOKENS, WIDTH
-
-WORDS = ("plain", "up", "down")
 
 
 def matrices(state, config):
     """Those besides the blocks', [in, out]; queries are scaled."""
     scale = {"qs": config.dim**-0.5, "qe": config.dim**-0.5, "qo": config.dim**-0.5, "qp": PAIR**-0.5}
     weights = lambda name: state[name + ".weight"].float().numpy().T
-    found = {name: weights(name) * np.float32(scale.get(name, 1)) for name in (*HEADS, "qp", "kp")}
+    found = {name: weights(name) * np.float32(scale.get(name, 1)) for name in HEADS}
     return found | {"words." + name: weights("words." + name) for name in WORDS}
 
 
@@ -125,7 +124,7 @@ def parity(path, state, config):
     """Largest difference of logits from PyTorch with the weights that the file stands for."""
     reference = Reader(config)
     out = dequantised(state, config)
-    scale = {"qp": PAIR**0.5} | {name: config.dim**0.5 for name in HEADS if name[0] == "q"}
+    scale = {name: config.dim**0.5 for name in HEADS if name[0] == "q"} | {"qp": PAIR**0.5}
     for name, matrix in matrices(state, config).items():
         out[name + ".weight"] = torch.from_numpy(quantise(matrix, 1)[2].T.copy()) * scale.get(name, 1)
     out["words.table.weight"] = torch.from_numpy(quantise(table(state), 0)[2])

@@ -174,12 +174,13 @@ QUESTION, CHOICE, READ = range(3)
 class Asked:
     """A field among the units: its place, its options', that of no value, and where its values begin and end.
 
-    `pairs` are first and last units; `doubtful` are beginnings of which nobody knows whether they are right.
+    `pairs` are first and last units; `doubtful` are beginnings of which nobody knows whether they are right, as of all of them
+    where a list is not `complete`.
     """
 
     def __init__(self, sample, leaf, at, options, none):
         self.sample, self.leaf, self.at, self.options, self.none = sample, leaf, at, options, none
-        self.starts, self.pairs, self.said, self.doubtful = set(), set(), set(), set()
+        self.starts, self.pairs, self.said, self.doubtful, self.complete = set(), set(), set(), set(), True
 
 
 class Question:
@@ -244,8 +245,7 @@ class Question:
 
     def align(self, columns):
         """Where the items of an array stand that come in the order of the text: each part of a row near the others of its row."""
-        sure = []
-        ranges = []
+        sure, ranges = [], []
         for _, places in columns:
             first, last, low, high = [None] * len(places), [None] * len(places), -1, 1 << 30
             for k, here in enumerate(places):
@@ -303,7 +303,7 @@ def batch(questions):
             if field.none is not None:
                 none[r, f] = field.none
                 can_start[r, f, field.none] = not many[r, f]
-            if many[r, f] and not getattr(field, "complete", True):
+            if many[r, f] and not field.complete:
                 can_start[r, f] = False
                 can_start[r, f, list(field.starts)] = True
             can_start[r, f, list(field.doubtful)] = False

@@ -13,7 +13,6 @@
 mod document;
 mod fields;
 mod labels;
-mod lists;
 mod preference;
 mod question;
 mod spans;

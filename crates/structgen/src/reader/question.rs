@@ -6,7 +6,6 @@ use structgen_ort::SpanLogits;
 
 use super::fields::{FieldKind, ReadField};
 use super::labels::prefer_labelled;
-use super::lists::list_probability;
 use super::spans::{Candidate, Ends, recognized, span_text};
 use super::text_units::TextUnits;
 use super::texts::{Listed, Texts};
@@ -123,7 +122,7 @@ impl<'r> Reading<'r> {
             true => {
                 let none = self.asked.none.map_or(0.0, |at| self.starts[at]);
                 { places.iter() }
-                    .map(|at| list_probability(logit(at) - none))
+                    .map(|at| logistic(logit(at) - none))
                     .collect()
             }
             false => {
@@ -237,6 +236,11 @@ impl<'r> Reading<'r> {
         }
         Texts::list(values)
     }
+}
+
+/// How probable something is whose logit is so much more than that of its opposite.
+fn logistic(gained: f32) -> f64 {
+    1.0 / (1.0 + f64::from(-gained).exp())
 }
 
 fn softmax(logits: impl Iterator<Item = f32> + Clone) -> Vec<f64> {
