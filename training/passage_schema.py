@@ -183,6 +183,10 @@ class Asker:
             return None
         gaps = {key: any(self.row_value(x, item, at) is None for at in range(count)) for x, key, item in plan}
         properties = {key: (nullable(item) if gaps[key] and self.nullable else item) | ({"description": said[key]} if said[key] else {}) for x, key, item in plan}
+        for x, key, _ in plan:
+            if isinstance(x.source, Leaf) and self.w.passage.slots[x.source.slot].tagged:
+                drawn = [self.value(x.source.slot, at) for at in range(count)]
+                self.wordings[key] = [self.fold(getattr(v, "wording", "")) for v in drawn]
         rows = []
         for at in range(count):
             row = {key: self.row_value(x, item, at) for x, key, item in plan}

@@ -123,8 +123,9 @@ class Writer:
         if definition.tagged:
             said = [b for t, b in definition.options if t == v.text]
             pieces = self.expand(self.c.pick(said))
+            v.wording = "".join(s for s, _ in pieces)
             if self.row is None:
-                self.wordings[slot.name] = "".join(s for s, _ in pieces)
+                self.wordings[slot.name] = v.wording
             return pieces
         if slot.view:
             if slot.view not in v.shown:

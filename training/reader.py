@@ -34,7 +34,9 @@ import mixture
 import shipped
 from model import Block as DecoderBlock
 from model import Config, Norm, rotary, rotate
-from reader_questions import CHOICE, NUMBER, READ, Question, batch, readings, spans, values
+from reader_questions import NUMBER, Question, batch, readings, spans, values
+from sites import CHOICE, READ
+from sites import ROWS as ROLES
 from train import EMA, WARMUP, Muon, share
 from units import ROWS, TOKEN, TOKENS
 
@@ -118,8 +120,8 @@ class Reader(nn.Module):
         super().__init__()
         self.config = config
         self.words = Words(config)
-        self.roles = nn.Embedding(6, config.dim)
-        nn.init.normal_(self.roles.weight, std=0.02)
+        self.roles = nn.Embedding(ROLES, config.dim)
+        nn.init.zeros_(self.roles.weight)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = Norm(config.dim, config.eps)
         for name in ("qs", "ks", "qe", "ke", "qo", "ko"):
@@ -141,7 +143,8 @@ class Reader(nn.Module):
         return self.encode(self.words(words), ids, roles, at)
 
     def encode(self, words, ids, roles, at):
-        x = F.embedding(ids, words) + self.roles(roles)
+        x = F.embedding(ids, words) + self.roles(roles).sum(-2)
+        role = roles[..., 0]
         if torch.is_autocast_enabled("cpu"):
             x = x.bfloat16()
         padding = torch.zeros(ids.shape, dtype=x.dtype).masked_fill(ids == 0, OFF)[:, None, None].expand(-1, 1, ids.shape[1], -1)
@@ -152,9 +155,9 @@ class Reader(nn.Module):
         field = h.gather(1, at[..., None].expand(-1, -1, h.shape[-1]))
         scale = self.config.dim**-0.5
         starts, ends = (self.qs(field) @ self.ks(h).mT).float() * scale, (self.qe(field) @ self.ke(h).mT).float() * scale
-        saying = torch.softmax(ends.masked_fill((roles < 2 * READ)[:, None], OFF), -1).to(h.dtype)
+        saying = torch.softmax(ends.masked_fill((role < 2 * READ)[:, None], OFF), -1).to(h.dtype)
         chosen = (self.qo(saying @ h) @ self.ko(h).mT).float() * scale
-        is_option = (roles // 2 == CHOICE)[:, None]
+        is_option = (role // 2 == CHOICE)[:, None]
         return starts + torch.where(is_option, chosen, 0), ends, self.qp(h), self.kp(h)
 
 
@@ -289,15 +292,15 @@ def evaluate(model, questions):
     """Shares of right fields, by kind; of those in arrays, whether all places are right."""
     tally = {}
     for q in questions:
-        words, ids, roles, at, *_ = (torch.from_numpy(a) for a in batch([q]))
+        words, ids, roles, at, *_, gained, _, _ = (torch.from_numpy(a) for a in batch([q]))
         with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
             starts, ends, froms, tos = (x[0].float().numpy() for x in model(words, ids, roles, at))
-        distance = model.distance.detach().numpy()
+        starts, distance = starts + gained[0].numpy(), model.distance.detach().numpy()
         for f, field in enumerate(q.fields):
             if field.leaf.many:
-                if field.leaf.options is None:
+                if field.many:
                     above = {k for k in q.starts if starts[f][k] > starts[f][field.none]}
-                    n = tally.setdefault("many", [0, 0])
+                    n = tally.setdefault("many" if field.said_option is None else "many options", [0, 0])
                     n[0] += above == field.starts
                     n[1] += 1
                 continue
@@ -305,7 +308,7 @@ def evaluate(model, questions):
             n = tally.setdefault("null" if want is None else field.leaf.kind, [0, 0])
             n[0] += is_right(q, field, best(q, field, starts[f], ends[f], froms, tos, distance))
             n[1] += 1
-    total = [sum(n) for n in zip(*(n for k, n in tally.items() if k != "many"))]
+    total = [sum(n) for n in zip(*(n for k, n in tally.items() if not k.startswith("many")))]
     return {k: [round(a / n, 4), n] for k, (a, n) in [*sorted(tally.items()), ("all", total)]}
 
 
@@ -394,16 +397,17 @@ def work(rank, args):
     scale = 0.0
     while seen < args.until * 1e6:
         arrays, seed = queue.get()
-        words, ids, roles, at, none, many, can_start, starts, said, can_end, pairs = (torch.from_numpy(a) for a in arrays)
+        words, ids, roles, at, none, many, can_start, starts, said, gained, can_end, pairs = (torch.from_numpy(a) for a in arrays)
         scale = min(1.0, (step + 1) / WARMUP, max(0.01, (args.until * 1e6 - seen) / (args.decay * 1e6)))
         with torch.autocast("cpu", dtype=torch.bfloat16):
             begins, finishes, froms, tos = run(model.words(words), ids, roles, at)
+            begins = begins + gained
             last = ended(finishes, froms, tos, model.distance, pairs, can_end)
-        has_options = (can_start & (roles // 2 == CHOICE)[:, None]).any(-1)
+        has_options = (can_start & (roles[..., 0] // 2 == CHOICE)[:, None]).any(-1)
         single = torch.where(has_options, WEIGHT_OF_OPTIONS, 1.0) * ~many
         first = missed(begins, can_start, starts, single)
         lists = listed(begins, none, can_start, starts, many)
-        says = missed(finishes, (roles >= 2 * READ)[:, None].expand_as(said), said, torch.ones(()))
+        says = missed(finishes, (roles[..., 0] >= 2 * READ)[:, None].expand_as(said), said, torch.ones(()))
         (first + 0.5 * last + 0.5 * says + WEIGHT_OF_LISTS * lists).backward()
         tokens = mean(ids.numel())
         torch.nn.utils.clip_grad_norm_(rest, 1.0)

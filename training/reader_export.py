@@ -1,7 +1,7 @@
 """Exports the reader as an ONNX graph with int8 weights (as `export.py`), `reader.onnx` of a model's folder.
 
     rows           [1, sequence, 24]      int64   a question of `reader_questions.py`: the rows of each unit, 0 for none
-    roles          [1, sequence]          int64   and what each is for
+    roles          [1, sequence, 5]       int64   and those of `sites.py`
     fields         [1, fields]            int64   where its fields stand
     starts         [1, fields, sequence]  float   logits of where each value begins, or of each option
     ends           [1, fields, sequence]  float   and of where it ends
@@ -21,8 +21,10 @@ from onnx import TensorProto, helper
 
 from export import Graph, dequantised, packed, quantise, session
 from reader import LONGEST_SPAN, OFF, PAIR, READER, Reader
-from reader_questions import CHOICE, READ
 from shipped import HEADS, WORDS
+from sites import CHOICE, READ
+from sites import ROWS as ROLES
+from sites import WIDTH as SITE
 from units import ROWS, TOKENS, WIDTH
 
 
@@ -74,7 +76,8 @@ def build(state, config):
     times = lambda x, name: g.op("MatMul", x, g.quantised(name, last[name], 1))
     up = times(unit, "words.up")
     x = g.op("Add", times(unit, "words.plain"), times(g.op("Mul", up, g.op("Sigmoid", up)), "words.down"))
-    x = g.op("Add", x, g.op("Gather", g.constant("roles.weight", state["roles.weight"].float().numpy()), "roles", axis=0))
+    roles = g.op("Gather", g.constant("roles.weight", state["roles.weight"].float().numpy()), "roles", axis=0)
+    x = g.op("Add", x, g.op("ReduceSum", roles, g.ints(2), keepdims=0))
     for i, w in enumerate(packed(state, config)):
         name = f"layers.{i}."
         h = norm(x, name + "norm1", w["norm1"])
@@ -99,17 +102,18 @@ def build(state, config):
 
     # What the text says of options: the mean of its states, weighed by how much each says.
     starts, ends = compared(fields, "qs", "ks"), compared(fields, "qe", "ke", out="ends")
-    is_text = g.op("Unsqueeze", g.op("GreaterOrEqual", "roles", g.scalar(2 * READ)), g.ints(1))
+    role = g.op("Squeeze", g.op("Gather", "roles", g.ints(0), axis=2), g.ints(2))
+    is_text = g.op("Unsqueeze", g.op("GreaterOrEqual", role, g.scalar(2 * READ)), g.ints(1))
     saying = g.op("Softmax", g.op("Where", is_text, ends, g.constant("off", np.float32(OFF))), axis=-1)
     chosen = compared(g.op("MatMul", saying, x), "qo", "ko")
-    is_option = g.op("Unsqueeze", g.op("Equal", g.op("Div", "roles", g.scalar(2)), g.scalar(CHOICE)), g.ints(1))
+    is_option = g.op("Unsqueeze", g.op("Equal", g.op("Div", role, g.scalar(2)), g.scalar(CHOICE)), g.ints(1))
     g.op("Add", starts, g.op("Where", is_option, chosen, g.constant("zero", np.float32(0))), out="starts")
     g.op("MatMul", x, g.quantised("qp", last["qp"], 1), out="first_vectors")
     g.op("MatMul", x, g.quantised("kp", last["kp"], 1), out="last_vectors")
     g.op("Identity", g.constant("distance", state["distance"].float().numpy()), out="distances")
 
     info = helper.make_tensor_value_info
-    inputs = [info("rows", TensorProto.INT64, [1, "sequence", WIDTH]), info("roles", TensorProto.INT64, [1, "sequence"]), info("fields", TensorProto.INT64, [1, "fields"])]
+    inputs = [info("rows", TensorProto.INT64, [1, "sequence", WIDTH]), info("roles", TensorProto.INT64, [1, "sequence", SITE]), info("fields", TensorProto.INT64, [1, "fields"])]
     outputs = [info(name, TensorProto.FLOAT, [1, "fields", "sequence"]) for name in ("starts", "ends")]
     outputs += [info(name, TensorProto.FLOAT, [1, "sequence", PAIR]) for name in ("first_vectors", "last_vectors")]
     outputs += [info("distances", TensorProto.FLOAT, [LONGEST_SPAN])]
@@ -134,13 +138,14 @@ def parity(path, state, config):
         rows, at = rng.integers(0, ROWS, (length, WIDTH)), np.array([fields], np.int64)
         rows[:, 0] += rows[:, 0] == 0
         rows[:, 1:] *= rng.random((length, WIDTH - 1)) < 0.5
-        roles = np.where(np.arange(length) < length // 2, rng.integers(0, 4, length), rng.integers(4, 6, length))[None]
+        roles = rng.integers(0, ROLES, (length, SITE))
+        roles[:, 0] = np.where(np.arange(length) < length // 2, rng.integers(0, 4, length), rng.integers(4, 6, length))
         with torch.no_grad():
             # Row 0 of the words is no unit.
             words = torch.from_numpy(np.concatenate([np.zeros((1, WIDTH), np.int64), rows]))
-            want = reference(words, torch.arange(1, length + 1)[None], torch.from_numpy(roles), torch.from_numpy(at))
+            want = reference(words, torch.arange(1, length + 1)[None], torch.from_numpy(roles[None]), torch.from_numpy(at))
         names = ["starts", "ends", "first_vectors", "last_vectors"]
-        got = run.run(names, {"rows": rows[None], "roles": roles, "fields": at})
+        got = run.run(names, {"rows": rows[None], "roles": roles[None], "fields": at})
         got[2] *= PAIR**0.5
         worst = max(worst, *(np.abs(g - w.numpy()).max() for g, w in zip(got, want)))
     return float(worst)

@@ -1,9 +1,9 @@
-"""What the reader is asked, and what is right: the fields of a schema and a text as tokens, and where each value stands.
+"""What the reader is asked, and what is right: the fields of a schema and a text as units, and where each value stands.
 
 A question is, for each leaf of the schema, `<schema>` and its name, then `<json>` and the value for each of its options, then
 `<eos>` where there may be no value; and after all of them `<text>` and the text. The answer for a field is a position: of an
-option, of `<eos>`, or of the token at which its value begins; and of the last, the token at which it ends. Where an option is right, the words of the text that say so are
-known as well.
+option, of `<eos>`, or of the unit at which its value begins; and of the last, the unit at which it ends. Where an option is right, the words of
+the text that say so are known as well; of an option in an array, they are what is asked.
 
     name := keys joined by " / ", then ":" and the type in the notation of `notation.py` where there are no options,
             then the description in brackets
@@ -16,7 +16,10 @@ import re
 
 import numpy as np
 
+import labels
 from notation import compact, described, members
+from sites import WIDTH as SITE
+from sites import Part, sites
 from units import FIELD, NONE, OPTION, TEXT, WIDTH, mark, rows, units
 
 NUMBER = re.compile(r"\d(?:[\d.,'’\u00a0\u202f]*\d)?")
@@ -167,79 +170,89 @@ def is_border(text, at):
 
 # --- as units -----------------------------------------------------------------------------------------------
 
-# What a unit is for: half of the number that the reader is given, whose other half says whether a space stands before it.
-QUESTION, CHOICE, READ = range(3)
-
-
 class Asked:
     """A field among the units: its place, its options', that of no value, and where its values begin and end.
 
     `pairs` are first and last units; `doubtful` are beginnings of which nobody knows whether they are right, as of all of them
-    where a list is not `complete`.
+    where a list is not `complete`. A field with options in an array is asked for each option (`said_option`): where it is said.
     """
 
-    def __init__(self, sample, leaf, at, options, none):
-        self.sample, self.leaf, self.at, self.options, self.none = sample, leaf, at, options, none
+    def __init__(self, sample, leaf, at, options, none, said_option=None):
+        self.sample, self.leaf, self.at, self.options, self.none, self.said_option = sample, leaf, at, options, none, said_option
         self.starts, self.pairs, self.said, self.doubtful, self.complete = set(), set(), set(), set(), True
+        self.many = leaf.many and (leaf.options is None or said_option is not None)
 
 
 class Question:
     """The units of samples that have the same text, the fields among them, and where values can begin and end."""
 
     def __init__(self, sample, *others):
-        self.sample, self.units, self.roles, self.fields = sample, [], [], []
+        self.sample, self.units, self.parts, self.fields, self.count = sample, [], [], [], 0
         for one in (sample, *others):
             for leaf in leaves(one.schema):
-                at = self.put(FIELD, leaf.name)
-                options = [self.put(OPTION, o if isinstance(o, str) else compact(o)) for o in leaf.options or ()]
-                self.fields.append(Asked(one, leaf, at, options, self.put(NONE, "") if leaf.optional else None))
-        self.add(mark(TEXT), 2 * QUESTION)
+                at = self.put(FIELD, leaf.many, leaf.name)
+                options = [self.put(OPTION, leaf.many, o if isinstance(o, str) else compact(o), k) for k, o in enumerate(leaf.options or (), 1)]
+                none = self.put(NONE, leaf.many, "") if leaf.optional else None
+                if leaf.many and options:
+                    self.fields += [Asked(one, leaf, place, [], none, option) for place, option in zip(options, map(compact, leaf.options))]
+                else:
+                    self.fields.append(Asked(one, leaf, at, options, none))
+                self.count += 1
+        self.units.append(mark(TEXT))
         self.first, text = len(self.units), sample.text
-        self.offsets = []
-        for a, b, spaced in units(text):
-            self.add(rows(text[a:b]), 2 * READ + spaced)
-            self.offsets.append((a, b))
+        found = units(text)
+        self.units += [rows(text[a:b]) for a, b, _ in found]
+        self.offsets = [(a, b) for a, b, _ in found]
+        self.sites = sites(self.parts, text, found)
         is_space = lambda at: not 0 <= at < len(text) or text[at].isspace()
         self.starts = [self.first + k for k, (a, _) in enumerate(self.offsets) if is_border(text, a) and not is_space(a)]
         self.ends = [self.first + k for k, (_, b) in enumerate(self.offsets) if is_border(text, b) and not is_space(b - 1)]
+        self.labels = labels.Labels(text, [self.offsets[k - self.first][0] for k in self.starts])
         own = list(enumerate(self.offsets, self.first))
         self.answer({a: k for k, (a, _) in own}, {b: k for k, (_, b) in own})
 
-    def add(self, unit, role):
-        self.units.append(unit)
-        self.roles.append(role)
-
-    def put(self, kind, text):
-        self.add(mark(kind), 2 * (CHOICE if kind == OPTION else QUESTION))
-        at = len(self.units) - 1
-        for a, b, spaced in units(text):
-            self.add(rows(text[a:b]), 2 * QUESTION + spaced)
+    def put(self, kind, many, text, option=0):
+        at = len(self.units)
+        self.units += [mark(kind), *(rows(text[a:b]) for a, b, _ in units(text))]
+        self.parts.append(Part(self.count, many, option, text))
         return at
 
     def answer(self, starts, ends):
-        """Marks what is right. An enum in an array has no place of its own, and is left out."""
-        lists = {}
+        """Marks what is right."""
+        lists, options = {}, {}
         for field in self.fields:
             leaf = field.leaf
             found = values(field.sample.value, leaf.path)
+            if field.said_option is not None:
+                options.setdefault(id(leaf), (leaf, field.sample, []))[2].append(field)
+                continue
             if leaf.options is not None:
-                value = found[0] if found and not leaf.many else None
+                value = found[0] if found else None
                 if value in leaf.options:
                     field.starts.add(field.options[leaf.options.index(value)])
                     words = field.sample.wordings.get(leaf.path[-1] if leaf.path else None, value if isinstance(value, str) else "")
-                    self.say(field, words)
-                elif not leaf.many and field.none is not None and found and value is None:
+                    self.say(field, words if isinstance(words, str) else "")
+                elif field.none is not None and found and value is None:
                     field.starts.add(field.none)
                 continue
             places = [[(starts[a], ends[b]) for a, b in spans(leaf, v, self.sample.text) if a in starts and b in ends] if v is not None else [] for v in found]
             if leaf.many:
-                lists.setdefault((id(field.sample), leaf.path[:-1]), []).append((field, places))
+                lists.setdefault((id(field.sample), leaf.path[:-1]), []).append(([field] * len(found), places))
             elif found and found[0] is None:
                 if field.none is not None:
                     field.starts.add(field.none)
             else:
                 field.pairs |= {p for here in places for p in here}
                 field.starts |= {a for a, _ in field.pairs}
+        for leaf, sample, fields in options.values():
+            found, words = values(sample.value, leaf.path), sample.wordings.get(leaf.path[-1] if leaf.path else None)
+            words = words if isinstance(words, list) and len(words) == len(found) else [v if isinstance(v, str) else "" for v in found]
+            places = [[(starts[a], ends[b]) for a, b in spans(leaf, w, self.sample.text) if a in starts and b in ends] if v is not None else [] for v, w in zip(found, words)]
+            by_option = {field.said_option: field for field in fields}
+            lists.setdefault((id(sample), leaf.path[:-1]), []).append(([by_option.get(compact(v)) for v in found], places))
+            for field in fields:
+                # Of an option that no item has as well.
+                field.complete = all(here or v is None for here, v in zip(places, found))
         for columns in lists.values():
             self.align(columns)
 
@@ -256,10 +269,10 @@ class Question:
                 high = last[k][0] if last[k] else high
             ranges.append((first, last))
             sure.append([first[k][0] if first[k] and first[k] == last[k] else None for k in range(len(places))])
-        for (field, places), (first, last), own in zip(columns, ranges, sure):
+        for (owners, places), (first, last), own in zip(columns, ranges, sure):
             same = [s for s in sure if len(s) == len(places)]
-            for k, here in enumerate(places):
-                if not here:
+            for k, (field, here) in enumerate(zip(owners, places)):
+                if not here or field is None:
                     continue
                 if own[k] is not None:
                     chosen = first[k]
@@ -270,11 +283,18 @@ class Question:
                     middle = sum(near) / len(near) if near else low
                     chosen = min(among, key=lambda p: abs(p[0] - middle))
                     field.doubtful |= {p[0] for p in among}
-                field.pairs.add(chosen)
                 field.starts.add(chosen[0])
-            field.doubtful -= field.starts
-            # A value that was not found: where the others do not stand is not known.
-            field.complete = all(here or v is None for here, v in zip(places, values(field.sample.value, field.leaf.path)))
+                if field.said_option is None:
+                    field.pairs.add(chosen)
+            for field in filter(None, owners):
+                field.doubtful -= field.starts
+                # A value that was not found: where the others do not stand is not known.
+                field.complete = all(here or v is None for here, v in zip(places, values(field.sample.value, field.leaf.path)))
+
+    def gains(self, field):
+        """What the places of a field that has one value gain by words near them."""
+        names = [*field.leaf.path, field.leaf.schema.get("description", "")]
+        return self.labels.gains(names) if field.leaf.options is None and not field.many else 0
 
     def say(self, field, words):
         """Marks the units of the words that say an option, each time that the text has them."""
@@ -288,17 +308,18 @@ def batch(questions):
     width = -(-max(len(q.units) for q in questions) // 8) * 8
     count, fields = len(questions), max(len(q.fields) for q in questions)
     known = {(): 0}
-    ids, roles = np.zeros((count, width), np.int64), np.zeros((count, width), np.int64)
+    ids, roles = np.zeros((count, width), np.int64), np.zeros((count, width, SITE), np.int64)
     at, many = np.zeros((count, fields), np.int64), np.zeros((count, fields), bool)
     none = np.full((count, fields), -1, np.int64)
     can_start, starts, said = (np.zeros((count, fields, width), bool) for _ in range(3))
+    gained = np.zeros((count, fields, width), np.float32)
     pairs = []
     for r, q in enumerate(questions):
         n = len(q.units)
         ids[r, :n] = [known.setdefault(unit, len(known)) for unit in q.units]
-        roles[r, :n] = q.roles
+        roles[r, :n] = q.sites
         for f, field in enumerate(q.fields):
-            at[r, f], many[r, f] = field.at, field.leaf.many and field.leaf.options is None
+            at[r, f], many[r, f] = field.at, field.many
             can_start[r, f, field.options or q.starts] = True
             if field.none is not None:
                 none[r, f] = field.none
@@ -309,6 +330,9 @@ def batch(questions):
             can_start[r, f, list(field.doubtful)] = False
             starts[r, f, list(field.starts)] = True
             said[r, f, list(field.said)] = True
+            gained[r, f, q.starts] = q.gains(field)
+            if field.none is not None and field.leaf.options is None and not field.many:
+                gained[r, f, field.none] = labels.NONE
             pairs += [(r, f, a, b) for a, b in field.pairs]
     lists = [np.array(unit, np.int64) for unit in known]
     words = np.zeros((len(lists), WIDTH), np.int64)
@@ -317,7 +341,7 @@ def batch(questions):
     can_end = np.zeros((count, width), bool)
     for r, q in enumerate(questions):
         can_end[r, q.ends] = True
-    return words, ids, roles, at, none, many, can_start, starts & can_start, said, can_end, np.array(pairs, np.int64).reshape(-1, 4)
+    return words, ids, roles, at, none, many, can_start, starts & can_start, said, gained, can_end, np.array(pairs, np.int64).reshape(-1, 4)
 
 
 # Schemas whose fields the Rust side names alike.

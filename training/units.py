@@ -148,6 +148,7 @@ TEXTS = [
     "Mrs O'Neill-Śmigły paid 1 234.50 USD; e\u0301te\u0301, ÉTÉ, Straße / STRASSE, Müller / Mueller",
     "| Name\t| qty |\r\n|------|----:|\n  iPhone15Pro\u00a0x3 →→ naïve İstanbul ΣΟΦΟΣ ²½٣ 東京タワー a\u0301\u0301 \u0301x",
     "Donaudampfschifffahrtsgesellschaftskapitän antidisestablishmentarianism A Ab ABC aB 123456789012 7 07 007",
+    "después Noël requête situé, Boÿ aë",
     "",
     " \n\n \t ",
 ]

@@ -32,7 +32,7 @@ pub use graph_file::{GraphFile, When};
 pub use heads::OrtHeads;
 pub use model::{BareRun, LoadOptions, ModelSource, OrtModel};
 pub use notes::LoadNote;
-pub use reader::{OrtReader, Part, ReadUnit, SpanLogits};
+pub use reader::{OrtReader, ReadUnit, SpanLogits};
 pub use runtime::{
     CudaError, CudaLibrary, Damage, InstallOptions, Installed, InstalledRuntime, Looked,
     RUNTIME_VERSION, Runtime, RuntimeError, Search, Source, cuda_libraries, ensure_runtime,

@@ -26,18 +26,18 @@ const MAX_DISTANCES: usize = 64;
 /// An encoder that finds values in a text, as in extractive question answering (Chen et al. 2017): of each field, at
 /// which position its value begins and at which it ends.
 ///
-/// `rows`, i64 `[1, sequence, 24]`, and `roles`, i64 `[1, sequence]`, are the [`ReadUnit`]s; `fields`, i64
+/// `rows`, i64 `[1, sequence, 24]`, and `roles`, i64 `[1, sequence, 5]`, are the [`ReadUnit`]s; `fields`, i64
 /// `[1, fields]`, is the position of each field. The outputs are f32: [`SpanLogits`].
 ///
 /// ```no_run
-/// use structgen_ort::{Device, OrtReader, Part, ReadUnit, Runtime, Search};
+/// use structgen_ort::{Device, OrtReader, ReadUnit, Runtime, Search};
 ///
 /// let runtime = Runtime::load(&Search::from_env(None))?;
 /// let mut reader = OrtReader::open(runtime, "path/to/model/reader.onnx".as_ref(), Device::cpu(1))?;
 /// let units = [1, 4, 70].map(|row| {
-///     let mut rows = [0; ReadUnit::ROWS];
-///     rows[0] = row;
-///     ReadUnit::new(rows, Part::Question, false)
+///     let mut unit = ReadUnit { rows: [0; ReadUnit::ROWS], roles: [0; ReadUnit::ROLES] };
+///     unit.rows[0] = row;
+///     unit
 /// });
 /// let logits = reader.read(&units, &[0]).unwrap();
 /// assert_eq!(logits.starts.len(), 3);
@@ -51,32 +51,18 @@ pub struct OrtReader {
 /// A unit of a question or a text, as a reader takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadUnit {
-    rows: [i64; Self::ROWS],
-    role: i64,
-}
-
-/// What a unit belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The fields.
-    Question,
-    /// The fields, at the beginning of an option.
-    Option,
-    /// The text.
-    Text,
+    /// Rows of the reader's table of units, where 0 is no row.
+    pub rows: [i64; Self::ROWS],
+    /// Rows of its table of roles: what the unit is for and where it stands.
+    pub roles: [i64; Self::ROLES],
 }
 
 impl ReadUnit {
-    /// The rows of the reader's table that a unit has at most.
+    /// The rows of the table of units that a unit has at most.
     pub const ROWS: usize = 24;
 
-    /// A unit of these rows, where 0 is no row; `is_spaced` says whether a space stands before it.
-    pub const fn new(rows: [i64; Self::ROWS], part: Part, is_spaced: bool) -> Self {
-        Self {
-            rows,
-            role: 2 * part as i64 + is_spaced as i64,
-        }
-    }
+    /// The rows of the table of roles that it has.
+    pub const ROLES: usize = 5;
 }
 
 /// What a reader says of some fields.
@@ -124,7 +110,7 @@ impl OrtReader {
         device: Device,
     ) -> Result<Self, LoadError> {
         let session = side_session(runtime, bytes, name, device)?;
-        for (wanted, dimensions) in [(ROWS, 3), (ROLES, 2), (FIELDS, 2)] {
+        for (wanted, dimensions) in [(ROWS, 3), (ROLES, 3), (FIELDS, 2)] {
             let input = find(session.inputs(), wanted, "input")?;
             match tensor(input)? {
                 (TensorElementType::Int64, shape) if shape.len() == dimensions => {}
@@ -164,11 +150,12 @@ impl OrtReader {
     /// What ONNX Runtime reports; [`ModelError::Shape`] when the graph gives another number of logits.
     pub fn read(&mut self, units: &[ReadUnit], fields: &[i64]) -> Result<SpanLogits, ModelError> {
         let rows: Vec<i64> = units.iter().flat_map(|unit| unit.rows).collect();
-        let roles: Vec<i64> = units.iter().map(|unit| unit.role).collect();
-        let shape = [1, units.len(), ReadUnit::ROWS];
+        let roles: Vec<i64> = units.iter().flat_map(|unit| unit.roles).collect();
+        let shape = |width| [1, units.len(), width];
+        let (of_rows, of_roles) = (shape(ReadUnit::ROWS), shape(ReadUnit::ROLES));
         let inputs = ort::inputs![
-            ROWS => TensorRef::from_array_view((shape, &rows[..])).map_err(backend)?,
-            ROLES => TensorRef::from_array_view(([1, roles.len()], &roles[..])).map_err(backend)?,
+            ROWS => TensorRef::from_array_view((of_rows, &rows[..])).map_err(backend)?,
+            ROLES => TensorRef::from_array_view((of_roles, &roles[..])).map_err(backend)?,
             FIELDS => TensorRef::from_array_view(([1, fields.len()], fields)).map_err(backend)?,
         ];
         let outputs = self.session.run(inputs).map_err(backend)?;

@@ -103,7 +103,7 @@ impl SchemaExtractor {
     ) -> Result<Self> {
         let compiled = model.compile(constraint)?;
         let reading = match model.reader() {
-            Some(reader) => { reader.questions(&schema)? }
+            Some(reader) => { reader.questions(&schema, constraint.report())? }
                 .map(|questions| (Arc::clone(reader), Arc::new(questions))),
             None => None,
         };

@@ -140,9 +140,10 @@ impl Default for SchemaLimits {
 }
 
 /// The order of the keys of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyOrder {
     /// As declared in the schema, followed by undeclared keys.
+    #[default]
     Declared,
     /// As declared in the schema, required keys before optional ones, followed by undeclared keys.
     RequiredFirst,

@@ -5,7 +5,7 @@ use std::fmt;
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
-use super::{Profile, SchemaWarning};
+use super::{KeyOrder, Profile, SchemaWarning};
 
 /// What became of each keyword of a schema that the compilation reached, in the order in which it was reached.
 ///
@@ -18,6 +18,8 @@ pub struct CompileReport {
     pub warnings: Vec<SchemaWarning>,
     /// The profile that the schema was compiled for.
     pub profile: Profile,
+    /// The order in which the keys of objects are written.
+    pub key_order: KeyOrder,
     /// The size of the result, and the use of each limit.
     pub usage: Vec<Usage>,
 }

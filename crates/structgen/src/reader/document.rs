@@ -2,16 +2,28 @@
 
 use std::sync::LazyLock;
 
+use super::fields::ReadKey;
 use super::texts::Texts;
 
 /// The place of a value in a document, whatever the indices of the arrays above it.
 pub(super) type Node = u32;
 
-/// The texts of values, by the keys that lead to them.
-pub(super) type ReadValues = Vec<(Vec<String>, Texts)>;
+/// What is known of a value.
+#[derive(Debug)]
+pub(super) struct ReadValue {
+    /// The keys that lead to it.
+    pub(super) path: Vec<String>,
+    pub(super) texts: Texts,
+    /// Whether it is a part of an array's items, and no item itself.
+    pub(super) is_part: bool,
+    /// Whether an array has as many items as it has.
+    pub(super) counts: bool,
+    /// How probable it is that there is none, where its key is left out then.
+    pub(super) absent: Option<f64>,
+}
 
 /// What can be written at each place, and how probable that is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Document {
     pub(super) nodes: Vec<Members>,
 }
@@ -27,53 +39,117 @@ pub(super) struct Members {
     pub(super) keys: Texts,
     /// Of each key.
     pub(super) below: Vec<Node>,
+    /// The same, in the order of the schema.
+    pub(super) in_order: Vec<Node>,
     pub(super) texts: Option<Texts>,
     /// The node after those below.
     pub(super) end: Node,
     /// In an array: the value that tells how many items there are.
     pub(super) counted: Option<Node>,
+    /// Whether its key is there, where the object above has no other keys than those of the schema.
+    pub(super) presence: Presence,
+    /// Its number among the keys of the object above, in the order of the schema.
+    pub(super) number: u16,
+    /// The same in the order in which they are sorted.
+    pub(super) rank: usize,
+}
+
+/// Whether a key is there.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) enum Presence {
+    /// There may be other keys, so that nothing is said of any.
+    #[default]
+    Unasked,
+    Required,
+    /// With this probability.
+    Optional(f64),
+    /// If the item of the array has such a value.
+    Part,
+}
+
+/// An optional key of which nothing is known is there with this probability.
+const UNKNOWN: f64 = 0.5;
+
+/// What is known of a place, with the keys that lead to it from another.
+type Below = Vec<(Vec<String>, Known)>;
+
+enum Known {
+    Key { is_required: bool },
+    Value(ReadValue),
 }
 
 impl Document {
-    /// The texts of the values with these paths of keys.
-    pub(super) fn new(values: ReadValues) -> Self {
-        let mut document = Self { nodes: Vec::new() };
-        document.add(values);
+    /// The texts of values, and the keys that their objects have.
+    pub(super) fn new(values: Vec<ReadValue>, keys: &[ReadKey]) -> Self {
+        let mut document = Self::default();
+        let keys = keys.iter().map(|key| {
+            let is_required = key.is_required;
+            (key.path.clone(), Known::Key { is_required })
+        });
+        let values = values.into_iter().map(|mut value| {
+            let path = std::mem::take(&mut value.path);
+            (path, Known::Value(value))
+        });
+        document.add(keys.chain(values).collect());
         document
     }
 
-    fn add(&mut self, values: ReadValues) -> Node {
+    fn add(&mut self, known: Below) -> Node {
         let node = self.nodes.len();
-        self.nodes.push(Members::default());
-        let mut keys: Vec<(String, ReadValues)> = Vec::new();
-        for (path, texts) in values {
+        let mut members = Members::default();
+        let mut keys: Vec<(String, Below)> = Vec::new();
+        let mut own = None;
+        for (path, known) in known {
             let Some((key, rest)) = path.split_first() else {
-                self.nodes[node].texts = Some(texts);
+                match known {
+                    Known::Key { is_required: true } => members.presence = Presence::Required,
+                    Known::Key { is_required: false } => {
+                        members.presence = Presence::Optional(UNKNOWN);
+                    }
+                    Known::Value(value) => own = Some(value),
+                }
                 continue;
             };
             let written = serde_json::Value::from(key.as_str()).to_string();
             let written = written[1..written.len() - 1].to_owned();
-            let below = (rest.to_vec(), texts);
+            let below = (rest.to_vec(), known);
             match keys.iter_mut().find(|(key, _)| *key == written) {
-                Some((_, values)) => values.push(below),
+                Some((_, known)) => known.push(below),
                 None => keys.push((written, vec![below])),
             }
         }
-        let is_list = |texts: &Texts| texts.is_list();
-        let is_counted = self.nodes[node].texts.as_ref().is_some_and(is_list);
-        let mut counted = is_counted.then_some(node as Node);
+        if let Some(value) = own {
+            if let Presence::Optional(present) = &mut members.presence {
+                match value.absent {
+                    Some(absent) => *present = 1.0 - absent,
+                    None if value.is_part => members.presence = Presence::Part,
+                    None => {}
+                }
+            }
+            members.counted = value.counts.then_some(node as Node);
+            members.texts = Some(value.texts);
+        }
+        self.nodes.push(members);
         let mut below: Vec<(String, Node)> = Vec::new();
-        for (key, values) in keys {
-            let child = self.add(values);
-            counted = counted.or(self.nodes[child as usize].counted);
+        for (number, (key, known)) in (0..).zip(keys) {
+            let child = self.add(known);
+            self.nodes[child as usize].number = number;
             below.push((key, child));
         }
+        let in_order: Vec<Node> = below.iter().map(|&(_, child)| child).collect();
+        let counted = in_order
+            .iter()
+            .find_map(|&it| self.nodes[it as usize].counted);
         below.sort_unstable();
+        for (rank, &(_, child)) in below.iter().enumerate() {
+            self.nodes[child as usize].rank = rank;
+        }
         let end = self.nodes.len() as Node;
         let members = &mut self.nodes[node];
         members.keys = Texts::new(below.iter().map(|(key, _)| (key.clone(), 0.0)));
         members.below = below.into_iter().map(|(_, child)| child).collect();
-        (members.end, members.counted) = (end, counted);
+        members.counted = members.counted.or(counted);
+        (members.in_order, members.end) = (in_order, end);
         node as Node
     }
 

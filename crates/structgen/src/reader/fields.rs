@@ -12,6 +12,21 @@ const MAX_FIELDS: usize = 512;
 /// Schemas nested deeper than this have no fields.
 const MAX_DEPTH: usize = 20;
 
+/// The most schemas that are visited, those that references lead to again among them.
+const MAX_VISITS: usize = 10_000;
+
+/// Keywords that may allow or forbid keys beside those in `properties`.
+const OTHER_KEYS: [&str; 8] = [
+    "$ref",
+    "allOf",
+    "anyOf",
+    "dependentSchemas",
+    "if",
+    "not",
+    "oneOf",
+    "patternProperties",
+];
+
 /// A value that a schema asks for: a leaf, in all items where there are arrays above it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReadField {
@@ -24,6 +39,8 @@ pub(super) struct ReadField {
     pub(super) is_nullable: bool,
     /// Whether there may be several.
     pub(super) is_many: bool,
+    /// Whether it is itself the item of an array, and no part of one.
+    pub(super) is_item: bool,
     /// What it is called: the keys, its type and its description.
     pub(super) name: String,
     pub(super) description: Option<String>,
@@ -40,18 +57,40 @@ pub(super) enum FieldKind {
     Options(Vec<Value>),
 }
 
-/// The fields of a schema in their order. What is a union of several types, a map, a tuple, or within itself, is left
-/// out.
+/// A key of an object that has no other keys than those of its schema.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ReadKey {
+    /// The keys that lead to it, and itself.
+    pub(super) path: Vec<String>,
+    pub(super) is_required: bool,
+}
+
+/// What a schema asks for, in its order.
+#[derive(Debug, Default)]
+pub(super) struct ReadSchema {
+    pub(super) fields: Vec<ReadField>,
+    pub(super) keys: Vec<ReadKey>,
+}
+
+impl ReadSchema {
+    /// What is a union of several types, a map, a tuple, or within itself, has no fields.
+    pub(super) fn new(schema: &Value) -> Self {
+        let mut walk = Walk {
+            renderer: Renderer::new(schema),
+            root: schema,
+            path: Vec::new(),
+            references: HashSet::new(),
+            visits: 0,
+            found: Self::default(),
+        };
+        walk.visit(schema, None, Above::default());
+        walk.found
+    }
+}
+
+#[cfg(test)]
 pub(super) fn fields(schema: &Value) -> Vec<ReadField> {
-    let mut walk = Walk {
-        renderer: Renderer::new(schema),
-        root: schema,
-        path: Vec::new(),
-        references: HashSet::new(),
-        found: Vec::new(),
-    };
-    walk.visit(schema, None, Above::default());
-    walk.found
+    ReadSchema::new(schema).fields
 }
 
 /// What holds of a schema by those above it.
@@ -60,6 +99,7 @@ struct Above {
     is_optional: bool,
     is_nullable: bool,
     is_many: bool,
+    is_item: bool,
     depth: usize,
 }
 
@@ -69,14 +109,17 @@ struct Walk<'s> {
     path: Vec<String>,
     /// Those that led here.
     references: HashSet<&'s str>,
-    found: Vec<ReadField>,
+    visits: usize,
+    found: ReadSchema,
 }
 
 impl<'s> Walk<'s> {
     /// `said` is the description that stands above.
     fn visit(&mut self, schema: &'s Value, said: Option<String>, mut above: Above) {
         above.depth += 1;
-        if above.depth > MAX_DEPTH || self.found.len() >= MAX_FIELDS {
+        self.visits += 1;
+        let is_over = self.visits > MAX_VISITS || self.found.fields.len() >= MAX_FIELDS;
+        if above.depth > MAX_DEPTH || is_over {
             return;
         }
         let said = said.or_else(|| self.renderer.description(schema));
@@ -140,6 +183,7 @@ impl<'s> Walk<'s> {
                         is_optional: true,
                         is_nullable: false,
                         is_many: true,
+                        is_item: true,
                         ..above
                     };
                     // Items are described better by themselves.
@@ -172,14 +216,27 @@ impl<'s> Walk<'s> {
     fn object(&mut self, members: &'s Map<String, Value>, above: Above) {
         let required = members.get("required").and_then(Value::as_array);
         let properties = members.get("properties").and_then(Value::as_object);
+        let count = self.found.keys.len() + properties.map_or(0, Map::len);
+        let is_closed = count <= MAX_FIELDS
+            && OTHER_KEYS
+                .iter()
+                .all(|keyword| !members.contains_key(*keyword))
+            && (members.get("additionalProperties")).is_none_or(|it| *it == false);
         for (key, value) in properties.into_iter().flatten() {
             let is_required = required.is_some_and(|keys| keys.iter().any(|name| name == key));
             let above = Above {
                 is_optional: above.is_optional || !is_required,
                 is_nullable: false,
+                is_item: false,
                 ..above
             };
             self.path.push(key.clone());
+            if is_closed {
+                self.found.keys.push(ReadKey {
+                    path: self.path.clone(),
+                    is_required,
+                });
+            }
             self.visit(value, None, above);
             self.path.pop();
         }
@@ -190,12 +247,13 @@ impl<'s> Walk<'s> {
         if let Some(said) = &said {
             name.push_str(&crate::notation::in_brackets(said));
         }
-        self.found.push(ReadField {
+        self.found.fields.push(ReadField {
             path: self.path.clone(),
             kind,
             is_optional: above.is_optional,
             is_nullable: above.is_nullable,
             is_many: above.is_many,
+            is_item: above.is_item,
             name,
             description: said,
         });
@@ -258,6 +316,33 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_those_of_objects_without_others() {
+        let schema = json!({
+            "properties": {
+                "a": {"properties": {"b": {}, "c": {"type": "string"}}, "required": ["c"]},
+                "open": {"properties": {"d": {}}, "additionalProperties": {}},
+                "more": {"properties": {"e": {}}, "allOf": [{}, {}]},
+            },
+            "additionalProperties": false,
+        });
+        let found = ReadSchema::new(&schema).keys;
+        let found: Vec<(String, bool)> = { found.into_iter() }
+            .map(|key| (key.path.join("/"), key.is_required))
+            .collect();
+        let expected = [
+            ("a", false),
+            ("a/b", false),
+            ("a/c", true),
+            ("open", false),
+            ("more", false),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(path, is_required)| (path.to_owned(), is_required))
+        );
+    }
+
+    #[test]
     fn constants_are_options() {
         let schema = json!({"properties": {
             "size": {"oneOf": [{"const": "s", "description": "small"}, {"const": "l"}, {"type": "null"}]},
@@ -281,5 +366,15 @@ mod tests {
         let keys = (0..2000).map(|at| (at.to_string(), json!({"type": "integer"})));
         let wide = json!({"properties": Map::from_iter(keys)});
         assert_eq!(fields(&wide).len(), MAX_FIELDS);
+        assert_eq!(ReadSchema::new(&wide).keys, []);
+        // A hundred keys lead to each of the next schemas, and none to a field.
+        let level = |at: usize| {
+            let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
+            let keys = (0..100).map(|key| (key.to_string(), next.clone()));
+            (at.to_string(), json!({"properties": Map::from_iter(keys)}))
+        };
+        let levels = Map::from_iter((0..12).map(level));
+        let found = ReadSchema::new(&json!({"$ref": "#/$defs/0", "$defs": levels}));
+        assert!(found.fields.is_empty() && found.keys.len() <= MAX_VISITS);
     }
 }

@@ -48,11 +48,11 @@ pub(super) struct Ends<'e> {
 }
 
 impl<'e> Ends<'e> {
-    /// Those of the field with this number.
-    pub(super) fn new(number: usize, all: &'e SpanLogits, units: &'e TextUnits) -> Self {
+    /// Those of the query with this number.
+    pub(super) fn new(query: usize, all: &'e SpanLogits, units: &'e TextUnits) -> Self {
         let sequence = units.first + units.spans.len();
         Self {
-            own: &all.ends[number * sequence..][..sequence],
+            own: &all.ends[query * sequence..][..sequence],
             all,
             units,
             width: all.first_vectors.len() / sequence,

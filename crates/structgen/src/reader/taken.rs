@@ -4,9 +4,8 @@ use super::question::Reading;
 use super::text_units::TextUnits;
 
 /// What the logit of a place loses that may belong to other fields: so many times the logarithm of the probability
-/// that it does not. A value hardly ever belongs to two fields. Of held-out families and domains, the place of 72.2
-/// and 68.2 percent of the single values is right with this, and of 71.1 and 67.3 without. Factors up to 2, and
-/// several rounds, are as good.
+/// that it does not. A value hardly ever belongs to two fields. Of held-out families and domains, 74.0 and 69.3 percent
+/// of the fields are right with this, 73.0 and 69.0 without.
 const TAKEN: f32 = 0.5;
 
 /// No place is taken for certain.
@@ -57,8 +56,8 @@ mod tests {
     fn a_field_gives_way_to_one_that_is_surer() {
         let schema = json!({"properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
         let fields = fields(&schema);
-        let asked = AskedField {
-            at: 0,
+        let asked = |query| AskedField {
+            query,
             options: Vec::new(),
             none: None,
         };
@@ -70,8 +69,9 @@ mod tests {
             ends: vec![0.0; 4],
             ..SpanLogits::default()
         };
+        let asked = [0, 1].map(asked);
         let read =
-            |number: usize| Reading::new(&fields[number], &asked, number, &logits, &units, &input);
+            |number: usize| Reading::new(&fields[number], &asked[number], &logits, &units, &input);
         let mut readings = [read(0), read(1)];
         avoid_taken(&mut readings, &units);
         let [sure, other] = readings;

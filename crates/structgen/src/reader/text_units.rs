@@ -58,11 +58,6 @@ impl TextUnits {
     pub(super) fn sentence(&self, byte: usize) -> usize {
         self.sentence_ends.partition_point(|&end| end < byte)
     }
-
-    /// Where a sentence ends, if not with the text.
-    pub(super) fn sentence_end(&self, sentence: usize) -> Option<usize> {
-        self.sentence_ends.get(sentence).copied()
-    }
 }
 
 #[cfg(test)]
@@ -93,7 +88,5 @@ pub(super) mod tests {
             .map(|word| units.sentence(word.start))
             .collect();
         assert_eq!(sentences, [0, 0, 0, 0, 1, 2, 3]);
-        assert_eq!(units.sentence_end(0), Some(12));
-        assert_eq!(units.sentence_end(3), None);
     }
 }

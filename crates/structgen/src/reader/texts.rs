@@ -1,5 +1,7 @@
 //! Texts that a value can have, each with a probability.
 
+use std::ops::Range;
+
 /// Texts, each with a probability, by their beginnings.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
@@ -11,13 +13,36 @@ pub(super) struct Texts {
     list: Option<List>,
 }
 
-/// Where values of a list stand, in units, and how probable it is that all before them belong to the list no more.
-#[derive(Debug)]
+/// Where values of a list stand, in units.
+#[derive(Debug, Default)]
 struct List {
-    starts: Vec<u32>,
-    ends: Vec<u32>,
-    /// The probability that none of the values that begin before its end is a value of the list.
-    left: Vec<f64>,
+    values: Vec<ListValue>,
+    /// Where values begin, and the logarithm of the probability that none of those that begin before is a value of the
+    /// list.
+    ln_left: Vec<(u32, f64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ListValue {
+    start: u32,
+    end: u32,
+    probability: f64,
+    /// As in the list, where it begins.
+    ln_left: f64,
+}
+
+impl List {
+    fn ln_left(&self, at: u32) -> f64 {
+        self.ln_left[self.ln_left.partition_point(|&(start, _)| start < at)].1
+    }
+
+    /// How probable it is that a value is the first in a window.
+    fn weight(&self, value: &ListValue, window: Window) -> f64 {
+        match window.contains(value.start) {
+            true => value.probability * (value.ln_left - self.ln_left(window.from)).exp(),
+            false => 0.0,
+        }
+    }
 }
 
 /// A value of a list among others, before it is known which come first.
@@ -30,6 +55,24 @@ pub(super) struct Listed {
     pub(super) probability: f64,
 }
 
+/// The part of a text, in units, in which a value of a list begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Window {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+impl Window {
+    pub(super) const ALL: Self = Self {
+        from: 0,
+        to: u32::MAX,
+    };
+
+    fn contains(&self, at: u32) -> bool {
+        (self.from..self.to).contains(&at)
+    }
+}
+
 /// The texts that go on from a beginning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
@@ -38,16 +81,15 @@ pub(super) struct Place {
     end: u32,
     /// Bytes of the beginning.
     len: u32,
-    /// Of a list, where the value before ends, and what the probabilities come to from there.
-    after: u32,
+    /// Of a list: where the value is, and what the probabilities come to there.
+    window: Window,
     total: f64,
 }
 
-/// What has been written of a list.
+/// What has been written of a list: the unit after the last value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Written {
-    after: u32,
-    left: f64,
+    pub(super) after: u32,
 }
 
 /// No value is certain to belong to a list, so that one that is left out does not end it.
@@ -84,28 +126,26 @@ impl Texts {
                 _ => begun.push((value.start, value.probability)),
             }
         }
-        let mut left = 1.0;
-        let mut before = Vec::new();
+        let mut left = 0.0;
+        let mut list = List::default();
         for (start, probability) in begun {
-            before.push((start, left));
-            left *= 1.0 - probability.min(MOST_CERTAIN);
+            list.ln_left.push((start, left));
+            left += (1.0 - probability.min(MOST_CERTAIN)).ln();
         }
-        before.push((u32::MAX, left));
-        let left_at = |at: u32| before[before.partition_point(|&(start, _)| start < at)].1;
+        list.ln_left.push((u32::MAX, left));
         values.sort_by(|a, b| (&a.text, a.start).cmp(&(&b.text, b.start)));
         let mut found = Self::default();
         let mut sum = 0.0;
-        let mut list = List {
-            starts: Vec::new(),
-            ends: Vec::new(),
-            left: Vec::new(),
-        };
         for value in values {
+            let listed = ListValue {
+                start: value.start,
+                end: value.end,
+                probability: value.probability.min(MOST_CERTAIN),
+                ln_left: list.ln_left(value.start),
+            };
             found.sums.push(sum);
-            sum += value.probability.min(MOST_CERTAIN) * left_at(value.start);
-            list.starts.push(value.start);
-            list.ends.push(value.end);
-            list.left.push(left_at(value.end + 1));
+            sum += list.weight(&listed, Window::ALL);
+            list.values.push(listed);
             found.texts.push(value.text.into_bytes().into());
         }
         found.sums.push(sum);
@@ -119,12 +159,12 @@ impl Texts {
     }
 
     /// Before the first byte.
-    pub(super) fn start(&self, written: Option<Written>) -> Place {
+    pub(super) fn start(&self, window: Window) -> Place {
         let mut place = Place {
             first: 0,
             end: self.texts.len() as u32,
             len: 0,
-            after: written.map_or(0, |written| written.after),
+            window,
             total: 1.0,
         };
         if self.is_list() {
@@ -150,6 +190,11 @@ impl Texts {
         }
     }
 
+    /// The indices of the texts that go on from here.
+    pub(super) fn range(&self, place: Place) -> Range<usize> {
+        place.first as usize..place.end as usize
+    }
+
     /// Those of the texts that end here.
     fn ended(&self, place: Place) -> Place {
         let texts = &self.texts[place.first as usize..place.end as usize];
@@ -167,7 +212,7 @@ impl Texts {
         let mut texts = here.first as usize..here.end as usize;
         match &self.list {
             None => texts.next(),
-            Some(list) => texts.find(|&at| list.starts[at] >= place.after),
+            Some(list) => texts.find(|&at| place.window.contains(list.values[at].start)),
         }
     }
 
@@ -176,24 +221,31 @@ impl Texts {
         let list = self.list.as_ref()?;
         let at = self.at_end(place)?;
         Some(Written {
-            after: list.ends[at] + 1,
-            left: list.left[at],
+            after: list.values[at].end + 1,
         })
     }
 
-    /// How probable it is that a list goes on.
-    pub(super) fn goes_on(&self, written: Written) -> f64 {
-        let rest = self.start(Some(written)).total;
-        (rest / written.left.max(1e-9)).min(1.0)
+    /// How probable it is that a list has a value that begins in a window.
+    pub(super) fn has_some(&self, window: Window) -> f64 {
+        let Some(list) = &self.list else { return 1.0 };
+        1.0 - (list.ln_left(window.to) - list.ln_left(window.from)).exp()
+    }
+
+    /// Where the most probable next value of a list begins.
+    pub(super) fn next(&self, window: Window) -> Option<u32> {
+        let list = self.list.as_ref()?;
+        let weight = |value: &&ListValue| list.weight(value, window);
+        let inside = { list.values.iter() }.filter(|value| window.contains(value.start));
+        let best = inside.max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
+        Some(best.start)
     }
 
     /// The sum of the probabilities of the texts that go on from here.
     fn weight(&self, place: Place) -> f64 {
         let texts = place.first as usize..place.end as usize;
         match &self.list {
-            Some(list) if place.after > 0 => texts
-                .filter(|&at| list.starts[at] >= place.after)
-                .map(|at| self.sums[at + 1] - self.sums[at])
+            Some(list) if place.window != Window::ALL => { list.values[texts].iter() }
+                .map(|value| list.weight(value, place.window))
                 .sum(),
             // Of none, the difference is not always zero exactly.
             _ if texts.is_empty() => 0.0,
@@ -203,7 +255,7 @@ impl Texts {
 
     /// The probability of the texts that go on from here.
     pub(super) fn probability(&self, place: Place) -> f64 {
-        match place.total > 1e-9 {
+        match place.total > 0.0 {
             true => self.weight(place) / place.total,
             false => 0.0,
         }
@@ -223,7 +275,7 @@ mod tests {
     fn beginnings_have_the_probability_of_what_goes_on_from_them() {
         let pairs = [("12", 0.25), ("1", 0.5), ("3", 0.125), ("12", 0.125)];
         let texts = Texts::new(pairs.map(|(text, p)| (text.to_owned(), p)));
-        let start = texts.start(None);
+        let start = texts.start(Window::ALL);
         assert_eq!(texts.probability(start), 1.0);
         let one = texts.step(start, b'1');
         assert_eq!(
@@ -257,7 +309,7 @@ mod tests {
             listed("c", 6, 6, 0.1),
             listed("a", 12, 12, 0.5),
         ]);
-        let start = texts.start(None);
+        let start = texts.start(Window::ALL);
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a}, not {b}");
         let next = [0.75, 0.25 * 0.1, 0.25 * 0.9 * 0.8, 0.25 * 0.9 * 0.2 * 0.5];
         let total: f64 = next.iter().sum();
@@ -267,8 +319,12 @@ mod tests {
 
         // After the first, it is not there any more; the other one of the same text is.
         let written = texts.written(a).unwrap();
-        close(texts.goes_on(written), 1.0 - 0.9 * 0.2 * 0.5);
-        let start = texts.start(Some(written));
+        let after = |written: Written| Window {
+            from: written.after,
+            to: u32::MAX,
+        };
+        close(texts.has_some(after(written)), 1.0 - 0.9 * 0.2 * 0.5);
+        let start = texts.start(after(written));
         close(texts.probability(start), 1.0);
         let rest = 0.1 + 0.9 * 0.8 + 0.9 * 0.2 * 0.5;
         close(texts.probability(texts.step(start, b'b')), 0.9 * 0.8 / rest);
@@ -276,11 +332,31 @@ mod tests {
         close(texts.probability_at_end(again), 0.9 * 0.2 * 0.5 / rest);
 
         let last = texts.written(again).unwrap();
-        close(texts.goes_on(last), 0.0);
+        close(texts.has_some(after(last)), 0.0);
         assert_eq!(
-            texts.probability(texts.step(texts.start(Some(last)), b'b')),
+            texts.probability(texts.step(texts.start(after(last)), b'b')),
             0.0
         );
         assert_eq!(texts.written(texts.step(start, b'x')), None);
+
+        // The last of many is as certain as the first.
+        let many = (0..30).map(|at| listed(&at.to_string(), at, at, 0.99));
+        let many = Texts::list(many.collect());
+        let window = |from| Window { from, to: u32::MAX };
+        close(many.has_some(window(29)), MOST_CERTAIN);
+        close(many.has_some(window(30)), 0.0);
+        assert_eq!(many.next(window(25)), Some(25));
+        let last = { b"29".iter() }.fold(many.start(window(29)), |it, &byte| many.step(it, byte));
+        close(many.probability_at_end(last), 1.0);
+
+        // A window ends before another value.
+        let window = Window { from: 3, to: 9 };
+        close(texts.has_some(window), 0.1);
+        assert_eq!(texts.next(Window::ALL), Some(2));
+        assert_eq!(texts.next(window), Some(6));
+        close(
+            texts.probability(texts.step(texts.start(window), b'c')),
+            1.0,
+        );
     }
 }

@@ -10,10 +10,10 @@
 
 use std::collections::HashMap;
 
-use structgen_ort::{Part, ReadUnit};
+use structgen_ort::ReadUnit;
 use structgen_vocab::Tokenizer;
 
-use super::words::{fold, is_accent};
+use super::words::{folded, is_accent};
 use crate::Result;
 
 /// The rows of the table.
@@ -89,7 +89,7 @@ pub(super) struct Unit {
 
 /// What a unit is a run of.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     Letter,
     Digit,
     Line,
@@ -98,7 +98,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(letter: char) -> Self {
+    pub(super) fn of(letter: char) -> Self {
         match letter {
             _ if letter.is_alphabetic() || is_accent(letter) => Self::Letter,
             _ if letter.is_numeric() => Self::Digit,
@@ -155,12 +155,9 @@ impl<'t> RowsOfUnits<'t> {
         }
     }
 
-    /// The units of a text, which belong to this part.
-    pub(super) fn read(&mut self, text: &str, units: &[Unit], part: Part) -> Result<Vec<ReadUnit>> {
-        let read = units.iter().map(|unit| {
-            let rows = self.rows(&text[unit.start..unit.end])?;
-            Ok(ReadUnit::new(rows, part, unit.is_spaced))
-        });
+    /// Those of the units of a text.
+    pub(super) fn read(&mut self, text: &str, units: &[Unit]) -> Result<Vec<UnitRows>> {
+        let read = { units.iter() }.map(|unit| self.rows(&text[unit.start..unit.end]));
         read.collect()
     }
 
@@ -240,8 +237,7 @@ impl Rows {
 
     fn word(&mut self, word: &str) {
         let case = case_of(word);
-        let mut folded = String::new();
-        { word.chars().flat_map(char::to_lowercase) }.for_each(|letter| fold(letter, &mut folded));
+        let folded = folded(word);
         let letters: Vec<char> = folded.chars().collect();
         let length = LENGTHS.get(letters.len()).copied().unwrap_or(LONG);
         self.push((CASES + (LONG + 1) * case + length) as i64);

@@ -62,6 +62,7 @@ pub(crate) fn report(
         report.unite();
     }
     report.profile = options.profile;
+    report.key_order = options.key_order();
     report.usage.push(Usage {
         what: "steps of the compilation",
         used: canonical.steps_taken(),
