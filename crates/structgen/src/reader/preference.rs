@@ -321,11 +321,8 @@ impl Position {
                 && let Some(item) = self.item()
                 && let Some(written) = self.written(node)
             {
-                let after = Window {
-                    from: written.after,
-                    ..Window::ALL
-                };
-                self.open[item].until = texts.next(after).unwrap_or(u32::MAX);
+                let next = texts.next(Window::after(written));
+                self.open[item].until = next.unwrap_or(u32::MAX);
             }
         }
         State::AfterValue
@@ -338,11 +335,8 @@ impl Position {
             && let Some(written) = self.written(counted)
             && let Some(texts) = document.texts(counted)
         {
-            let after = Window {
-                from: written.after,
-                ..Window::ALL
-            };
-            let more = { texts.has_some(after) }.clamp(LEAST_MORE, 1.0 - LEAST_MORE);
+            let more = texts.has_some(Window::after(written));
+            let more = more.clamp(LEAST_MORE, 1.0 - LEAST_MORE);
             self.ln_probability += if goes_on { more } else { 1.0 - more }.ln();
         }
     }

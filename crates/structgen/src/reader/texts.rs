@@ -68,6 +68,14 @@ impl Window {
         to: u32::MAX,
     };
 
+    /// What comes after the values of a list that are written.
+    pub(super) fn after(written: Written) -> Self {
+        Self {
+            from: written.after,
+            ..Self::ALL
+        }
+    }
+
     fn contains(&self, at: u32) -> bool {
         (self.from..self.to).contains(&at)
     }
@@ -319,12 +327,11 @@ mod tests {
 
         // After the first, it is not there any more; the other one of the same text is.
         let written = texts.written(a).unwrap();
-        let after = |written: Written| Window {
-            from: written.after,
-            to: u32::MAX,
-        };
-        close(texts.has_some(after(written)), 1.0 - 0.9 * 0.2 * 0.5);
-        let start = texts.start(after(written));
+        close(
+            texts.has_some(Window::after(written)),
+            1.0 - 0.9 * 0.2 * 0.5,
+        );
+        let start = texts.start(Window::after(written));
         close(texts.probability(start), 1.0);
         let rest = 0.1 + 0.9 * 0.8 + 0.9 * 0.2 * 0.5;
         close(texts.probability(texts.step(start, b'b')), 0.9 * 0.8 / rest);
@@ -332,9 +339,9 @@ mod tests {
         close(texts.probability_at_end(again), 0.9 * 0.2 * 0.5 / rest);
 
         let last = texts.written(again).unwrap();
-        close(texts.has_some(after(last)), 0.0);
+        close(texts.has_some(Window::after(last)), 0.0);
         assert_eq!(
-            texts.probability(texts.step(texts.start(after(last)), b'b')),
+            texts.probability(texts.step(texts.start(Window::after(last)), b'b')),
             0.0
         );
         assert_eq!(texts.written(texts.step(start, b'x')), None);
