@@ -10,9 +10,9 @@ use super::words::{are_related, content_words};
 /// What the logit of a place gains right after a word of the field: of its key, of the keys above it, or of its
 /// description. It falls to nothing over so many bytes, and at the end of the sentence or line.
 ///
-/// The numbers were fitted with a reader of tokens, which did not learn with them: it found 71.1 and 67.3 percent of the
-/// places of single values in held-out families and domains with them, and 68.2 and 64.2 with a gain for words of the
-/// key alone.
+/// The numbers were fitted with a reader of tokens, which did not learn with them: it found 71.1 and 67.3 percent of
+/// the places of single values in held-out families and domains with them, and 68.2 and 64.2 with a gain for words of
+/// the key alone.
 const AFTER: (f32, usize) = (3.5, 60);
 
 /// The same for a place before such a word, as in "3 rooms".

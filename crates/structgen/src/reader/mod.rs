@@ -7,12 +7,13 @@
 //! written is the constraint's matter as before.
 //!
 //! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of [`units`] and their
-//! [`sites`], the graph's logits, what the text's [`words`] add to them ([`labels`], places [`taken`]), the [`spans`] of
-//! values, [`texts`] with probabilities, the [`document`] that they make, the [`preference`].
+//! [`sites`], the graph's logits, what the text's [`words`] add to them ([`labels`], places [`taken`]), the [`spans`]
+//! of values, [`texts`] with probabilities, the [`document`] that they make, a [`position`] in it, the [`preference`].
 
 mod document;
 mod fields;
 mod labels;
+mod position;
 mod preference;
 mod question;
 mod sites;

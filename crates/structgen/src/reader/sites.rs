@@ -1,12 +1,12 @@
 //! Where a unit of a question stands and what it has in common with the other side, as rows of the reader's table of
 //! roles.
 //!
-//! A unit has five rows besides those of its form ([`units`](super::units)): what it is for, and four more. In the text,
-//! these are its line, how many cells of a table and how many commas come before it in the line, and whether fields or
-//! options have the same word. In the schema, they are its field, its option, whether it is in an array, and whether
-//! the text has the same word; a mark records whether the text has none, some or all of the words of its name or
-//! option. What a question and a text share is hard to learn and easy to compute, as for the reader of Chen et al. 2017,
-//! "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
+//! A unit has five rows besides those of its form ([`units`](super::units)): what it is for, and four more. In the
+//! text, these are its line, how many cells of a table and how many commas come before it in the line, and whether
+//! fields or options have the same word. In the schema, they are its field, its option, whether it is in an array, and
+//! whether the text has the same word; a mark records whether the text has none, some or all of the words of its name
+//! or option. What a question and a text share is hard to learn and easy to compute, as for the reader of Chen et al.
+//! 2017, "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
 //!
 //! `training/sites.py` makes the same rows: both agree on `tests/data/sites.jsonl`.
 

@@ -5,7 +5,7 @@ use super::text_units::TextUnits;
 
 /// What the logit of a place loses that may belong to other fields: so many times the logarithm of the probability
 /// that it does not. A value hardly ever belongs to two fields. Of held-out families and domains, 74.0 and 69.3 percent
-/// of the fields are right with this, 73.0 and 69.0 without.
+/// of the fields are right with this, 73.0 and 69.0 without (where the reader weighs 8).
 const TAKEN: f32 = 0.5;
 
 /// No place is taken for certain.
