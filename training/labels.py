@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from units import fold
+from words import fold
 
 AFTER, BEFORE = (3.5, 60), (3.2, 40)  # the gain next to a word, and the bytes over which it falls to nothing
 NONE = 0.4  # the gain of no value, to be level with those

@@ -30,6 +30,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import lexicon
 import mixture
 import shipped
 from model import Block as DecoderBlock
@@ -38,6 +39,7 @@ from reader_questions import NUMBER, Question, batch, readings, spans, values
 from sites import CHOICE, READ
 from sites import ROWS as ROLES
 from train import EMA, WARMUP, Muon, share
+from units import FEATURES as LETTERS
 from units import ROWS, TOKEN, TOKENS
 
 # Until so many million units: the weights of copying, retrieval, templates and passages, the longest question, the padded units of a
@@ -50,6 +52,7 @@ LONGEST_SPAN = 24  # units of a value
 READER = Config(dim=192, layers=6, heads=6, ffn=512)
 OF_DECODER = (0, 1, 3, 4)  # the blocks that begin as those of a decoder
 FEATURES = 192  # of a row of the table
+MEANING = 48  # of a row of the lexicon
 PAIR = 64  # of the vectors of a beginning and an end
 WEIGHT_OF_LISTS = 0.3
 WEIGHT_OF_OPTIONS = 3.0  # of a field that has some, in the loss: there are few
@@ -104,15 +107,18 @@ class Words(nn.Module):
         nn.init.normal_(self.table.weight, std=0.5)
         self.plain, self.up, self.down = nn.Linear(FEATURES, config.dim, bias=False), nn.Linear(FEATURES, 2 * config.dim, bias=False), nn.Linear(2 * config.dim, config.dim, bias=False)
         nn.init.zeros_(self.down.weight)
+        self.concepts, self.meaning = nn.Embedding(lexicon.ROWS, MEANING), nn.Linear(MEANING, FEATURES, bias=False)
+        nn.init.normal_(self.concepts.weight, std=0.5)
+        nn.init.zeros_(self.meaning.weight)
 
     def forward(self, words):
-        tokens, features = words[:, :TOKENS], words[:, TOKENS:]
-        x = self.bag(tokens) + self.bag(features)
+        tokens, senses, features = words.split([TOKENS, lexicon.WIDTH, LETTERS], 1)
+        x = self.bag(tokens, self.table) + self.bag(features, self.table) + self.meaning(self.bag(senses, self.concepts))
         return self.plain(x) + self.down(F.silu(self.up(x)))
 
-    def bag(self, rows):
+    def bag(self, rows, table):
         count = (rows > 0).sum(-1, keepdim=True).clamp(min=1).float()
-        return F.embedding_bag(rows, self.table.weight, mode="sum", padding_idx=0) * count.rsqrt()
+        return F.embedding_bag(rows, table.weight, mode="sum", padding_idx=0) * count.rsqrt()
 
 
 class Reader(nn.Module):
@@ -329,7 +335,7 @@ def main():
     args.add_argument("--decay", type=float, default=15, help="the last million units, over which the rate falls to zero")
     args.add_argument("--muon", type=float, default=0.005)
     args.add_argument("--adam", type=float, default=2e-3)
-    args.add_argument("--table", type=float, default=3e-3, help="as --adam, for the table of features")
+    args.add_argument("--table", type=float, default=3e-3, help="as --adam, for the tables of features and meanings")
     args.add_argument("--seed", type=int, default=7)
     args.add_argument("--save-every", type=float, default=2, help="million units")
     args.add_argument("--workers", type=int, default=1)
@@ -349,10 +355,11 @@ def work(rank, args):
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
     torch.manual_seed(args.seed)
     model = Reader(READER)
-    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and name not in ("words.table.weight", "roles.weight")]
-    rest = [p for p in model.parameters() if all(p is not m for m in matrices)]
-    table = model.words.table.weight
-    groups = [{"params": [p for p in rest if p is not table]}, {"params": [table]}]
+    tables, roles = [model.words.table.weight, model.words.concepts.weight], model.roles.weight
+    is_one = lambda p, some: any(p is one for one in some)
+    matrices = [p for p in model.parameters() if p.ndim == 2 and not is_one(p, [*tables, roles])]
+    rest = [p for p in model.parameters() if not is_one(p, matrices)]
+    groups = [{"params": [p for p in rest if not is_one(p, tables)]}, {"params": tables}]
     muon, adam = Muon(matrices), torch.optim.AdamW(groups, lr=args.adam, betas=(0.9, 0.98), weight_decay=0.0)
     if args.begin:
         model.load_state_dict(begun(args.begin, model))

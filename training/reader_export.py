@@ -1,6 +1,7 @@
 """Exports the reader as an ONNX graph with int8 weights (as `export.py`), `reader.onnx` of a model's folder.
 
     rows           [1, sequence, 24]      int64   a question of `reader_questions.py`: the rows of each unit, 0 for none
+    senses         [1, sequence, 8]       int64   those of what it means, of `lexicon.py`
     roles          [1, sequence, 5]       int64   and those of `sites.py`
     fields         [1, fields]            int64   where its fields stand
     starts         [1, fields, sequence]  float   logits of where each value begins, or of each option
@@ -19,13 +20,14 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
+import lexicon
 from export import Graph, dequantised, packed, quantise, session
 from reader import LONGEST_SPAN, OFF, PAIR, READER, Reader
-from shipped import HEADS, WORDS
+from shipped import HEADS, TABLES, WORDS
 from sites import CHOICE, READ
 from sites import ROWS as ROLES
 from sites import WIDTH as SITE
-from units import ROWS, TOKENS, WIDTH
+from units import FEATURES, ROWS, TOKENS
 
 
 def matrices(state, config):
@@ -36,8 +38,8 @@ def matrices(state, config):
     return found | {"words." + name: weights("words." + name) for name in WORDS}
 
 
-def table(state):
-    rows = state["words.table.weight"].float().numpy().copy()
+def table(state, name):
+    rows = state[f"words.{name}.weight"].float().numpy().copy()
     rows[0] = 0  # no row
     return rows
 
@@ -61,19 +63,24 @@ def build(state, config):
     cos = g.op("Concat", cos, cos, axis=-1)
     sin = g.op("Concat", g.op("Neg", sin), sin, axis=-1)
 
-    # Units: the sum of their tokens' rows and that of the others, each by the square root of how many there are.
+    # Units: the sums of their tokens' rows, of those of their form and of what they mean, each by the square root of how many there are.
     last = matrices(state, config)
-    q, scale, _ = quantise(table(state), 0)
-    rows = g.op("Cast", g.op("Gather", g.constant("table", q), "rows", axis=0), to=TensorProto.FLOAT)
-    rows = g.op("Mul", rows, g.op("Unsqueeze", g.op("Gather", g.constant("table.scale", scale), "rows", axis=0), g.ints(-1)))
-    is_row = g.op("Cast", g.op("Greater", "rows", g.scalar(0)), to=TensorProto.FLOAT)
-    parts = g.ints(TOKENS, WIDTH - TOKENS)
-    bags = []
-    for some, counted in zip(g.op("Split", rows, parts, axis=2, outputs=2), g.op("Split", is_row, parts, axis=2, outputs=2)):
-        count = g.op("Max", g.op("ReduceSum", counted, g.ints(2), keepdims=1), g.constant("one", np.float32(1)))
-        bags.append(g.op("Div", g.op("ReduceSum", some, g.ints(2), keepdims=0), g.op("Sqrt", count)))
-    unit = g.op("Add", *bags)
     times = lambda x, name: g.op("MatMul", x, g.quantised(name, last[name], 1))
+
+    def looked_up(name, at):
+        q, scale, _ = quantise(table(state, name), 0)
+        rows = g.op("Cast", g.op("Gather", g.constant(name, q), at, axis=0), to=TensorProto.FLOAT)
+        rows = g.op("Mul", rows, g.op("Unsqueeze", g.op("Gather", g.constant(name + ".scale", scale), at, axis=0), g.ints(-1)))
+        return rows, g.op("Cast", g.op("Greater", at, g.scalar(0)), to=TensorProto.FLOAT)
+
+    def bag(rows, is_row):
+        count = g.op("Max", g.op("ReduceSum", is_row, g.ints(2), keepdims=1), g.constant("one", np.float32(1)))
+        return g.op("Div", g.op("ReduceSum", rows, g.ints(2), keepdims=0), g.op("Sqrt", count))
+
+    split = lambda x: g.op("Split", x, g.ints(TOKENS, FEATURES), axis=2, outputs=2)
+    tokens, features = zip(*map(split, looked_up("table", "rows")))
+    meaning = times(bag(*looked_up("concepts", "senses")), "words.meaning")
+    unit = g.op("Add", g.op("Add", bag(*tokens), bag(*features)), meaning)
     up = times(unit, "words.up")
     x = g.op("Add", times(unit, "words.plain"), times(g.op("Mul", up, g.op("Sigmoid", up)), "words.down"))
     roles = g.op("Gather", g.constant("roles.weight", state["roles.weight"].float().numpy()), "roles", axis=0)
@@ -113,7 +120,7 @@ def build(state, config):
     g.op("Identity", g.constant("distance", state["distance"].float().numpy()), out="distances")
 
     info = helper.make_tensor_value_info
-    inputs = [info("rows", TensorProto.INT64, [1, "sequence", WIDTH]), info("roles", TensorProto.INT64, [1, "sequence", SITE]), info("fields", TensorProto.INT64, [1, "fields"])]
+    inputs = [info("rows", TensorProto.INT64, [1, "sequence", TOKENS + FEATURES]), info("senses", TensorProto.INT64, [1, "sequence", lexicon.WIDTH]), info("roles", TensorProto.INT64, [1, "sequence", SITE]), info("fields", TensorProto.INT64, [1, "fields"])]
     outputs = [info(name, TensorProto.FLOAT, [1, "fields", "sequence"]) for name in ("starts", "ends")]
     outputs += [info(name, TensorProto.FLOAT, [1, "sequence", PAIR]) for name in ("first_vectors", "last_vectors")]
     outputs += [info("distances", TensorProto.FLOAT, [LONGEST_SPAN])]
@@ -131,21 +138,23 @@ def parity(path, state, config):
     scale = {name: config.dim**0.5 for name in HEADS if name[0] == "q"} | {"qp": PAIR**0.5}
     for name, matrix in matrices(state, config).items():
         out[name + ".weight"] = torch.from_numpy(quantise(matrix, 1)[2].T.copy()) * scale.get(name, 1)
-    out["words.table.weight"] = torch.from_numpy(quantise(table(state), 0)[2])
+    out |= {f"words.{name}.weight": torch.from_numpy(quantise(table(state, name), 0)[2]) for name in TABLES}
     reference.load_state_dict(out)
     run, rng, worst = session(path), np.random.default_rng(0), 0.0
     for length, fields in ((1, [0]), (60, [0, 7, 20]), (500, list(range(0, 200, 9)))):
-        rows, at = rng.integers(0, ROWS, (length, WIDTH)), np.array([fields], np.int64)
+        rows, at = rng.integers(0, ROWS, (length, TOKENS + FEATURES)), np.array([fields], np.int64)
         rows[:, 0] += rows[:, 0] == 0
-        rows[:, 1:] *= rng.random((length, WIDTH - 1)) < 0.5
+        rows[:, 1:] *= rng.random((length, TOKENS + FEATURES - 1)) < 0.5
+        senses = rng.integers(0, lexicon.ROWS, (length, lexicon.WIDTH)) * (rng.random((length, lexicon.WIDTH)) < 0.5)
         roles = rng.integers(0, ROLES, (length, SITE))
         roles[:, 0] = np.where(np.arange(length) < length // 2, rng.integers(0, 4, length), rng.integers(4, 6, length))
         with torch.no_grad():
             # Row 0 of the words is no unit.
-            words = torch.from_numpy(np.concatenate([np.zeros((1, WIDTH), np.int64), rows]))
+            units = np.concatenate([rows[:, :TOKENS], senses, rows[:, TOKENS:]], axis=1)
+            words = torch.from_numpy(np.concatenate([np.zeros_like(units[:1]), units]))
             want = reference(words, torch.arange(1, length + 1)[None], torch.from_numpy(roles[None]), torch.from_numpy(at))
         names = ["starts", "ends", "first_vectors", "last_vectors"]
-        got = run.run(names, {"rows": rows[None], "roles": roles[None], "fields": at})
+        got = run.run(names, {"rows": rows[None], "senses": senses[None], "roles": roles[None], "fields": at})
         got[2] *= PAIR**0.5
         worst = max(worst, *(np.abs(g - w.numpy()).max() for g, w in zip(got, want)))
     return float(worst)

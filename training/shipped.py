@@ -8,7 +8,8 @@ import onnx
 import torch
 from onnx import numpy_helper
 
-WORDS = ("plain", "up", "down")
+WORDS = ("plain", "up", "down", "meaning")
+TABLES = ("table", "concepts")
 HEADS = ("qs", "ks", "qe", "ke", "qo", "ko", "qp", "kp")
 
 
@@ -21,7 +22,7 @@ def weights(path, config, pair):
         return (stored[name].astype(np.float32) * stored[name + ".scale"]).T * np.float32(scale)
 
     state = {"norm.weight": stored["norm"], "roles.weight": stored["roles.weight"], "distance": stored["distance"]}
-    state["words.table.weight"] = stored["table"].astype(np.float32) * stored["table.scale"][:, None]
+    state |= {f"words.{name}.weight": stored[name].astype(np.float32) * stored[name + ".scale"][:, None] for name in TABLES}
     state |= {f"words.{name}.weight": matrix("words." + name) for name in WORDS}
     for name in HEADS:
         state[name + ".weight"] = matrix(name, 1 if name[0] == "k" else (pair if name == "qp" else config.dim) ** 0.5)

@@ -1,24 +1,28 @@
 """Where a unit of a question stands and what it has in common with the other side, as rows of the table of roles.
 
 A unit has five rows besides those of its form (`units.py`): what it is for, and four more. In the text, these are its line, how many
-cells of a table and how many commas come before it in the line, and whether fields or options have the same word. In the schema, they
-are its field, its option, whether it is in an array, and whether the text has the same word; a mark records whether the text has none,
-some or all of the words of its name or option. What a question and a text share is hard to learn and easy to compute, as for the reader
-of Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
+cells of a table and how many commas come before it in the line, and whether fields or options have the same word or concept. In the
+schema, they are its field, its option, whether it is in an array, and whether the text has the same word or concept; a mark records
+whether the text has none, some or all of the words of its name or option. What a question and a text share is hard to learn and easy
+to compute, as for the reader of Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
 
 `crates/structgen/src/reader/sites.rs` makes the same rows: both write `tests/data/sites.jsonl`.
 """
 
 import json
 
-from units import fold, kind, units
+from lexicon import concepts
+from units import kind, units
+from words import fold
 
 # What a unit is for. Its first row is twice this, and one more if a space stands before it.
 QUESTION, CHOICE, READ = range(3)
 
 WIDTH = 5  # rows of a unit
 LINES, FIELDS, CELLS, OPTIONS, COMMAS, SINGLE, SHARED, MANY = 6, 38, 70, 86, 102, 118, 119, 132
-ROWS = 133
+# A concept in common, where there is no word: of a unit of the text with a field or an option, of a unit of the schema with the text.
+FIELD_CONCEPT, OPTION_CONCEPT, TEXT_CONCEPT = 133, 134, 135
+ROWS = 136
 
 # What is shared. Of a unit of the text: a word of a field or an option, whole or at its beginning, or an option word by word.
 NOTHING, FIELD_STEM, FIELD_WORD, OPTION_STEM, OPTION_WORD = range(5)
@@ -39,6 +43,7 @@ class Form:
         self.text = fold(unit) if first == "letter" else unit
         self.counts = len(self.text) > (2 if first == "letter" else 1) and first in ("letter", "digit")
         self.stem = self.text[:STEM] if first == "letter" else self.text
+        self.concepts = concepts(self.text) if first == "letter" else ()
 
 
 class Part:
@@ -60,10 +65,15 @@ class Words:
     def __init__(self, forms):
         counted = [form for form in forms if form.counts]
         self.words, self.stems = {form.text for form in counted}, {form.stem for form in counted}
+        self.concepts = {concept for form in forms for concept in form.concepts}
 
     def share(self, form):
         """0, 1 for the beginning of a word, 2 for a whole one."""
         return 0 if not form.counts else 2 if form.text in self.words else 1 if form.stem in self.stems else 0
+
+    def mean(self, form):
+        """Whether one of them means what this form does."""
+        return not self.concepts.isdisjoint(form.concepts)
 
 
 def rows_of_parts(parts, text):
@@ -73,7 +83,7 @@ def rows_of_parts(parts, text):
         places.setdefault(form.text, []).append(at)
     words = Words(text)
     for part in parts:
-        shared = [words.share(form) for form in part.forms]
+        shared = [words.share(form) or words.mean(form) and TEXT_CONCEPT - SHARED - UNSAID for form in part.forms]
         met = [words.share(form) > 0 for form in part.named if form.counts]
         mark = MARK_UNSAID + (2 if met and all(met) else any(met))
         if part.option and part.forms:
@@ -90,12 +100,19 @@ def rows_of_parts(parts, text):
 def rows_of_text(text, found, forms, parts, said):
     """The rows of the units of a text, whose forms are these."""
     line = cell = comma = 0
-    names = Words(form for part in parts if not part.option for form in part.forms)
-    options = Words(form for part in parts if part.option for form in part.forms)
+    names = Words([form for part in parts if not part.option for form in part.forms])
+    options = Words([form for part in parts if part.option for form in part.forms])
     rows = []
     for k, ((a, b, spaced), form) in enumerate(zip(found, forms)):
         in_options, in_names = options.share(form), names.share(form)
-        how = SAID_OF_OPTION if k in said else FIELD_WORD + in_options if in_options else in_names
+        if k in said:
+            how = SAID_OF_OPTION
+        elif in_options or in_names:
+            how = FIELD_WORD + in_options if in_options else in_names
+        elif options.mean(form):
+            how = OPTION_CONCEPT - SHARED
+        else:
+            how = names.mean(form) and FIELD_CONCEPT - SHARED
         rows.append([2 * READ + spaced, LINES + line % 32, CELLS + min(cell, 15), COMMAS + min(comma, 15), SHARED + how])
         if text[a] == "\n":
             line, cell, comma = line + 1, 0, 0

@@ -2,8 +2,8 @@
 
 A unit is a run of letters (`unitPrice` has two), of digits, of blanks if there are several, or of one other character; a line break
 is one, and a single space is none. So a question has half as many positions as it has tokens. The rows of a unit are those of its
-tokens, and those of its form and of the letters that it has, hashed, so that a word that was never seen is near those that it shares
-letters with (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"; Weinberger et al. 2009, "Feature Hashing for
+tokens, those of what it means (`lexicon.py`), and those of its form and of the letters that it has, hashed, so that a word that was
+never seen is near those that it shares letters with (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"; Weinberger et al. 2009, "Feature Hashing for
 Large Scale Multitask Learning").
 
 `crates/structgen/src/reader/units.rs` makes the same units and rows: both write `tests/data/units.jsonl`.
@@ -15,16 +15,20 @@ import pathlib
 
 from tokenizers import Tokenizer
 
+from lexicon import WIDTH as SENSES
+from lexicon import senses
 from tokenizer import EOS
 from tokenizer import JSON as JSON_TOKEN
 from tokenizer import SCHEMA as SCHEMA_TOKEN
 from tokenizer import TEXT as TEXT_TOKEN
+from words import fold
 
 TOKENIZER = Tokenizer.from_file(str(pathlib.Path(__file__).resolve().parent.parent / "crates/structgen-model/assets/main/tokenizer.json"))
 
 ROWS = 16384
 TOKENS = 8  # tokens of a unit at most
-WIDTH = 24  # rows of a unit at most, first those of its tokens
+FEATURES = 16  # rows of its form and letters at most
+WIDTH = TOKENS + SENSES + FEATURES  # all that it has: first its tokens, then what it means (`lexicon.py`)
 
 # Rows that stand for themselves. 0 is no row.
 FIELD, OPTION, NONE, TEXT, LINE, GAP = range(1, 7)
@@ -36,8 +40,6 @@ FIRST = TOKEN + 4096  # of those that are hashed
 
 LENGTHS = (0, 0, 1, 2, 3, 4, 4, 5, 5, 5)  # the class of a word by its letters; longer ones are in the last
 LONGEST = 11  # trigrams of a word: the first six and the last five of a longer one
-
-PLAIN = {a: plain for letters, plain in (("àáâãäå", "a"), ("ç", "c"), ("èéêë", "e"), ("ìíîï", "i"), ("ñ", "n"), ("òóôõö", "o"), ("ùúûü", "u"), ("ý", "y")) for a in letters}
 
 
 def is_letter(c):
@@ -75,21 +77,6 @@ def units(text):
     return found
 
 
-def fold(word):
-    """In small letters without accents; `ae` and `ä` are the same, as are `oe`, `ö`, `ue` and `ü`."""
-    out = []
-    for letter in word:
-        for c in letter.lower():
-            c = PLAIN.get(c, c)
-            if c == "ß":
-                out += "ss"
-            elif "\u0300" <= c <= "\u036f" or c == "e" and out and out[-1] in "aou":
-                pass
-            else:
-                out.append(c)
-    return "".join(out)
-
-
 def row(part):
     """The row of a part of a word: its FNV-1a hash of 32 bits."""
     h = 2166136261
@@ -102,13 +89,14 @@ def row(part):
 def rows(unit):
     """The rows of a unit."""
     tokens = [TOKEN + t for t in TOKENIZER.encode(unit if kind(unit[0]) != "blank" else " ").ids[:TOKENS]]
-    return tuple(tokens + [0] * (TOKENS - len(tokens))) + features(unit)
+    found = senses(fold(unit)) if kind(unit[0]) == "letter" else ()
+    return (*tokens, *[0] * (TOKENS - len(tokens)), *found, *[0] * (SENSES - len(found)), *features(unit))
 
 
 def mark(row):
     """The rows of a mark, whose token is the one that stands there in the prompt."""
     token = {FIELD: SCHEMA_TOKEN, OPTION: JSON_TOKEN, NONE: EOS, TEXT: TEXT_TOKEN}[row]
-    return (TOKEN + token, *[0] * (TOKENS - 1), row)
+    return (TOKEN + token, *[0] * (TOKENS + SENSES - 1), row)
 
 
 @functools.lru_cache(1 << 18)
@@ -139,7 +127,7 @@ def features(unit):
     parts = [whole[k : k + 3] for k in range(len(whole) - 2)]
     if len(parts) > LONGEST:
         parts = parts[:6] + parts[-5:]
-    return tuple(found + [row(part) for part in parts])[: WIDTH - TOKENS]
+    return tuple(found + [row(part) for part in parts])[:FEATURES]
 
 
 # Texts of which both sides make the same units.

@@ -12,6 +12,7 @@ use crate::signature::{find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
 const ROWS: &str = "rows";
+const SENSES: &str = "senses";
 const ROLES: &str = "roles";
 const FIELDS: &str = "fields";
 const STARTS: &str = "starts";
@@ -26,8 +27,8 @@ const MAX_DISTANCES: usize = 64;
 /// An encoder that finds values in a text, as in extractive question answering (Chen et al. 2017): of each field, at
 /// which position its value begins and at which it ends.
 ///
-/// `rows`, i64 `[1, sequence, 24]`, and `roles`, i64 `[1, sequence, 5]`, are the [`ReadUnit`]s; `fields`, i64
-/// `[1, fields]`, is the position of each field. The outputs are f32: [`SpanLogits`].
+/// `rows`, `senses` and `roles`, i64 `[1, sequence, 24]`, `[1, sequence, 8]` and `[1, sequence, 5]`, are the
+/// [`ReadUnit`]s; `fields`, i64 `[1, fields]`, is the position of each field. The outputs are f32: [`SpanLogits`].
 ///
 /// ```no_run
 /// use structgen_ort::{Device, OrtReader, ReadUnit, Runtime, Search};
@@ -35,7 +36,7 @@ const MAX_DISTANCES: usize = 64;
 /// let runtime = Runtime::load(&Search::from_env(None))?;
 /// let mut reader = OrtReader::open(runtime, "path/to/model/reader.onnx".as_ref(), Device::cpu(1))?;
 /// let units = [1, 4, 70].map(|row| {
-///     let mut unit = ReadUnit { rows: [0; ReadUnit::ROWS], roles: [0; ReadUnit::ROLES] };
+///     let mut unit = ReadUnit::default();
 ///     unit.rows[0] = row;
 ///     unit
 /// });
@@ -49,10 +50,12 @@ pub struct OrtReader {
 }
 
 /// A unit of a question or a text, as a reader takes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadUnit {
     /// Rows of the reader's table of units, where 0 is no row.
     pub rows: [i64; Self::ROWS],
+    /// Rows of its table of meanings, where 0 is no row.
+    pub senses: [i64; Self::SENSES],
     /// Rows of its table of roles: what the unit is for and where it stands.
     pub roles: [i64; Self::ROLES],
 }
@@ -60,6 +63,9 @@ pub struct ReadUnit {
 impl ReadUnit {
     /// The rows of the table of units that a unit has at most.
     pub const ROWS: usize = 24;
+
+    /// The rows of the table of meanings that it has at most.
+    pub const SENSES: usize = 8;
 
     /// The rows of the table of roles that it has.
     pub const ROLES: usize = 5;
@@ -110,7 +116,7 @@ impl OrtReader {
         device: Device,
     ) -> Result<Self, LoadError> {
         let session = side_session(runtime, bytes, name, device)?;
-        for (wanted, dimensions) in [(ROWS, 3), (ROLES, 3), (FIELDS, 2)] {
+        for (wanted, dimensions) in [(ROWS, 3), (SENSES, 3), (ROLES, 3), (FIELDS, 2)] {
             let input = find(session.inputs(), wanted, "input")?;
             match tensor(input)? {
                 (TensorElementType::Int64, shape) if shape.len() == dimensions => {}
@@ -140,7 +146,7 @@ impl OrtReader {
                 }
             }
         }
-        takes_only(&session, &[ROWS, ROLES, FIELDS])?;
+        takes_only(&session, &[ROWS, SENSES, ROLES, FIELDS])?;
         Ok(Self { session })
     }
 
@@ -150,12 +156,14 @@ impl OrtReader {
     /// What ONNX Runtime reports; [`ModelError::Shape`] when the graph gives another number of logits.
     pub fn read(&mut self, units: &[ReadUnit], fields: &[i64]) -> Result<SpanLogits, ModelError> {
         let rows: Vec<i64> = units.iter().flat_map(|unit| unit.rows).collect();
+        let senses: Vec<i64> = units.iter().flat_map(|unit| unit.senses).collect();
         let roles: Vec<i64> = units.iter().flat_map(|unit| unit.roles).collect();
         let shape = |width| [1, units.len(), width];
-        let (of_rows, of_roles) = (shape(ReadUnit::ROWS), shape(ReadUnit::ROLES));
+        let tensor = |width, rows| TensorRef::from_array_view((shape(width), rows));
         let inputs = ort::inputs![
-            ROWS => TensorRef::from_array_view((of_rows, &rows[..])).map_err(backend)?,
-            ROLES => TensorRef::from_array_view((of_roles, &roles[..])).map_err(backend)?,
+            ROWS => tensor(ReadUnit::ROWS, &rows[..]).map_err(backend)?,
+            SENSES => tensor(ReadUnit::SENSES, &senses[..]).map_err(backend)?,
+            ROLES => tensor(ReadUnit::ROLES, &roles[..]).map_err(backend)?,
             FIELDS => TensorRef::from_array_view(([1, fields.len()], fields)).map_err(backend)?,
         ];
         let outputs = self.session.run(inputs).map_err(backend)?;

@@ -31,6 +31,8 @@ pub struct Extracting<T> {
     text: Arc<str>,
     /// The source of the values, if the text is read at once.
     input: Option<Arc<Input>>,
+    /// Whether it is.
+    is_whole: bool,
     /// Searches for alternatives, if these are requested and the text is read at once.
     searches: Option<Searches>,
     /// The reader's findings in the text, or in each of the windows so far.
@@ -78,6 +80,7 @@ impl<T> Extracting<T> {
             rest: VecDeque::new(),
             text: Arc::from(text),
             input,
+            is_whole: true,
             searches,
             found: found.into_iter().collect(),
             ungrounded,
@@ -99,6 +102,7 @@ impl<T> Extracting<T> {
             rest: windows.into(),
             text: Arc::from(text),
             input: None,
+            is_whole: false,
             searches: None,
             found: Vec::new(),
             ungrounded: Vec::new(),
@@ -229,7 +233,7 @@ impl<T: DeserializeOwned> Extracting<T> {
                 let document: Value = serde_json::from_str(&json).unwrap_or_default();
                 each_leaf(&document, |pointer, value| {
                     if let Some(scored) = scores.get(&pointer)
-                        && self.extractor.model().confidence(value, &scored.score) < cascade.below
+                        && self.confidence(&json, &pointer, value, scored).0 < cascade.below
                     {
                         rest.push_back((pointer, scored.span.clone()));
                     }
@@ -261,7 +265,7 @@ impl<T: DeserializeOwned> Extracting<T> {
     ) -> Result<(Extraction<T>, Option<Searches>)> {
         let json = match &answer.passing {
             Some(passing) => passing.document(),
-            None => answer.json,
+            None => answer.json.clone(),
         };
         let value = serde_json::from_str(&json).map_err(|source| Error::Deserialize {
             type_name: type_name::<T>(),
@@ -282,12 +286,15 @@ impl<T: DeserializeOwned> Extracting<T> {
                 field.is_passed_on = true;
                 field.is_grounded &= cascade.larger.is_grounded();
                 field.probability = Some(score.allowed.probability());
-                field.confidence = Some(cascade.larger.model().confidence(&field.value, score));
-            } else if let Some(Scored { span, score }) = answer.scores.get(&field.pointer) {
-                field.probability = Some(score.allowed.probability());
-                field.confidence = Some(self.extractor.model().confidence(&field.value, score));
+                let larger = cascade.larger.model();
+                field.confidence = Some(larger.confidence(&field.value, score, None));
+            } else if let Some(scored) = answer.scores.get(&field.pointer) {
+                field.probability = Some(scored.score.allowed.probability());
+                let (confidence, read) =
+                    self.confidence(&answer.json, &field.pointer, &field.value, scored);
+                (field.confidence, field.read_probability) = (Some(confidence), read);
                 if let Some(searches) = &mut self.searches {
-                    searches.rest.push_back((at, span.clone()));
+                    searches.rest.push_back((at, scored.span.clone()));
                 }
             }
         }
@@ -301,6 +308,21 @@ impl<T: DeserializeOwned> Extracting<T> {
             ungrounded: self.ungrounded,
         };
         Ok((found, self.searches))
+    }
+
+    /// Returns the confidence in a field of the model's document, and its probability by the reader.
+    fn confidence(
+        &self,
+        json: &str,
+        pointer: &str,
+        value: &Value,
+        scored: &Scored,
+    ) -> (f64, Option<f64>) {
+        // What is found in a window of a long text is not what is found in the text.
+        let found = self.found.first().filter(|_| self.is_whole);
+        let read = found.and_then(|it| it.probability(pointer, &json[scored.span.clone()]));
+        let model = self.extractor.model();
+        (model.confidence(value, &scored.score, read), read)
     }
 
     /// Returns the fields of a document, with their positions in the text.

@@ -35,6 +35,11 @@ pub struct Field {
     /// product over its tokens, up to the one that ends it. Available if [log
     /// probabilities](structgen_decode::GenerateOptions::log_probs) were requested, and for long texts.
     pub probability: Option<f64>,
+    /// The probability that the model's reader gives to this value, written like this, by where it stands in the text.
+    /// It does not depend on the output before it. Available with log probabilities if the model has a reader and the
+    /// text is read at once, for values outside arrays and for empty arrays, unless the value comes from the larger
+    /// model of a cascade.
+    pub read_probability: Option<f64>,
     /// How often fields with such probabilities are correct, by the model's [calibration](crate::Calibration); the
     /// probability itself if the model has none.
     pub confidence: Option<f64>,
@@ -109,6 +114,7 @@ pub(crate) fn fields(
             value: value.clone(),
             pointer,
             probability: None,
+            read_probability: None,
             confidence: None,
             is_passed_on: false,
             alternatives: Vec::new(),
@@ -179,7 +185,8 @@ impl Model {
     ///
     /// An [`Extraction`](crate::Extraction) contains them already; this is for the outputs of one's own
     /// [requests](Model::submit). `constraint` is the schema's, before it was bound to the text. Fields have
-    /// probabilities if the request asked for [log probabilities](structgen_decode::GenerateOptions::log_probs). There
+    /// probabilities if the request asked for [log probabilities](structgen_decode::GenerateOptions::log_probs), but
+    /// none by the model's reader, which their confidence would be based on in an extraction. There
     /// are no fields if serde_json cannot represent the document.
     ///
     /// # Errors
@@ -207,7 +214,7 @@ impl Model {
             for field in &mut fields {
                 if let Some(Scored { score, .. }) = scores.get(&field.pointer) {
                     field.probability = Some(score.allowed.probability());
-                    field.confidence = Some(self.confidence(&field.value, score));
+                    field.confidence = Some(self.confidence(&field.value, score, None));
                 }
             }
         }

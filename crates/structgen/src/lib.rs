@@ -112,7 +112,7 @@ mod windows;
 #[cfg(feature = "ort")]
 pub use builder::ExtractorBuilder;
 #[cfg(feature = "ort")]
-pub use calibration::{Calibration, FieldCalibration};
+pub use calibration::{Calibration, FieldCalibration, TypeCalibration};
 pub use checker::{Checker, Misfit};
 #[cfg(feature = "ort")]
 pub use choose::ChooseOptions;

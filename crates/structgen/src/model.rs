@@ -260,10 +260,10 @@ impl Model {
         self.inner.calibration
     }
 
-    /// Returns the confidence in a field with this value and score.
-    pub(crate) fn confidence(&self, value: &Value, score: &SpanScore) -> f64 {
+    /// Returns the confidence in a field with this value, score and probability by the reader.
+    pub(crate) fn confidence(&self, value: &Value, score: &SpanScore, read: Option<f64>) -> f64 {
         match self.calibration() {
-            Some(calibration) => calibration.confidence(kind_of(value), score),
+            Some(calibration) => calibration.confidence(kind_of(value), score, read),
             None => score.allowed.probability(),
         }
     }

@@ -188,7 +188,7 @@ impl Answer {
         let confidence = written.confidence.as_ref();
         Self {
             cost: Cost::of(&written.outputs),
-            confidence: { confidence.map(|it| probabilities(it, &written.outputs, calibration)) }
+            confidence: { confidence.map(|it| probabilities(it, &written, calibration)) }
                 .unwrap_or_default(),
             value: serde_json::from_str(&written.json).map_err(|_| Failure::NotJson(written.json)),
         }
@@ -205,26 +205,29 @@ impl Answer {
 
 fn probabilities(
     confidence: &Confidence,
-    outputs: &[Generation],
+    written: &Written,
     calibration: Option<Calibration>,
 ) -> HashMap<String, Probability> {
     let fields = confidence.fields().iter().enumerate();
     fields
         .map(|(at, field)| {
             // As `Extraction::fields` does.
-            let score = match outputs {
+            let score = match &written.outputs[..] {
                 [only] => only.field_score(field),
                 _ => field.score,
             };
             let allowed = score.allowed.probability();
-            let calibrated = calibration.map(|it| it.confidence(field.kind, &score));
+            let pointer = confidence.pointer(at);
+            let read = written.read.get(&pointer).copied();
+            let calibrated = calibration.map(|it| it.confidence(field.kind, &score, read));
             let probability = Probability {
                 kind: field.kind,
+                read,
                 model: score.model.probability(),
                 allowed,
                 calibrated: calibrated.unwrap_or(allowed),
             };
-            (confidence.pointer(at), probability)
+            (pointer, probability)
         })
         .collect()
 }

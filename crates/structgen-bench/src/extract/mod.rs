@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 use structgen::decode::events::JsonKind;
-use structgen::{Calibration, DraftSource, FieldCalibration, LongText, Model};
+use structgen::{Calibration, DraftSource, FieldCalibration, LongText, Model, TypeCalibration};
 use structgen_bench::scoring::{Probability, fit_confidence};
 
 use crate::model_args::ModelArgs;
@@ -206,16 +206,24 @@ const ENOUGH: usize = 50;
 /// Fits how often fields of all sets are correct to their probabilities.
 fn calibration(all: &[Results]) -> Option<Calibration> {
     let documents = all.iter().flat_map(|results| &results.documents);
-    let fields: Vec<(JsonKind, [f64; 2], bool)> = { documents.flat_map(|it| &it.fields) }
-        .filter_map(|field| {
-            let Probability {
-                kind,
-                model,
-                allowed,
-                ..
-            } = field.confidence?;
-            let log_odds = [allowed, model].map(FieldCalibration::log_odds);
-            Some((kind, log_odds, field.is_right()))
+    let fields: Vec<(Probability, bool)> = { documents.flat_map(|it| &it.fields) }
+        .filter_map(|field| Some((field.confidence?, field.is_right())))
+        .collect();
+    Some(Calibration {
+        read: of_types(&fields, |it| it.read),
+        unread: of_types(&fields, |it| Some(it.allowed))?,
+    })
+}
+
+/// Fits them to this probability and to that of the model alone, for each type.
+fn of_types(
+    fields: &[(Probability, bool)],
+    probability: impl Fn(&Probability) -> Option<f64>,
+) -> Option<TypeCalibration> {
+    let fields: Vec<(JsonKind, [f64; 2], bool)> = { fields.iter() }
+        .filter_map(|(it, is_right)| {
+            let log_odds = [probability(it)?, it.model].map(FieldCalibration::log_odds);
+            Some((it.kind, log_odds, *is_right))
         })
         .collect();
     let all: Vec<_> = fields.iter().map(|&(_, x, right)| (x, right)).collect();
@@ -225,15 +233,15 @@ fn calibration(all: &[Results]) -> Option<Calibration> {
         let own: Vec<_> = own.map(|&(_, x, right)| (x, right)).collect();
         // So few would be fitted to what is special about them.
         let enough = own.len() >= ENOUGH;
-        let [intercept, allowed, model] =
+        let [intercept, probability, model] =
             { enough.then(|| fit_confidence(&own)).flatten() }.unwrap_or(of_all);
         FieldCalibration {
             intercept,
-            allowed,
+            probability,
             model,
         }
     };
-    Some(Calibration {
+    Some(TypeCalibration {
         string: of(|kind| kind == JsonKind::String),
         number: of(|kind| kind == JsonKind::Number),
         boolean: of(|kind| kind == JsonKind::Boolean),

@@ -1,5 +1,6 @@
 //! Ways to prompt and constrain a model.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,6 +27,8 @@ pub(super) enum Mode {
 pub(super) struct Written {
     pub(super) json: String,
     pub(super) confidence: Option<Confidence>,
+    /// The probabilities of fields by the reader.
+    pub(super) read: HashMap<String, f64>,
     /// A single output, or one per window of a long text.
     pub(super) outputs: Vec<Generation>,
 }
@@ -45,7 +48,10 @@ impl Mode {
             Self::Constrained | Self::Grounded => {
                 let found = extractor.extract(text)?;
                 let outputs = found.outputs.into_iter();
+                let fields = found.fields.into_iter();
+                let read = fields.filter_map(|it| Some((it.pointer, it.read_probability?)));
                 Ok(Written {
+                    read: read.collect(),
                     json: found.json,
                     confidence: found.confidence,
                     outputs: outputs.map(|output| output.generation).collect(),
@@ -55,6 +61,7 @@ impl Mode {
                 let request = extractor.request(text)?.with_constraint(None);
                 let output = extractor.model().submit(request)?.wait()?.single()?;
                 Ok(Written {
+                    read: HashMap::new(),
                     json: output.text.clone(),
                     // Text that is not JSON has no confidence.
                     confidence: output.confidence().ok(),

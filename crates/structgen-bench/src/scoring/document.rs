@@ -102,6 +102,8 @@ pub struct ScoredField {
 pub struct Probability {
     /// The type of the value.
     pub kind: JsonKind,
+    /// By the reader, if it was read.
+    pub read: Option<f64>,
     /// Under the model alone.
     pub model: f64,
     /// Under the model with the constraint.
@@ -204,6 +206,7 @@ mod tests {
         let wrong = sample.score(&Ok(json!({"age": 36, "name": "Ada"})), |pointer| {
             (pointer == "/name").then_some(Probability {
                 kind: JsonKind::String,
+                read: None,
                 model: 0.5,
                 allowed: 0.6,
                 calibrated: 0.4,

@@ -207,6 +207,7 @@ mod tests {
         let sure = |_: &str| {
             Some(Probability {
                 kind: JsonKind::String,
+                read: None,
                 model: 0.5,
                 allowed: 1.0,
                 calibrated: 0.6,

@@ -155,8 +155,9 @@ fn confidences_are_fitted_to_what_was_right() {
     assert_eq!(fit("grounded").code, 0);
     let fitted: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
     for kind in ["string", "number", "boolean", "null", "container"] {
-        for name in ["intercept", "allowed", "model"] {
-            assert!(fitted[kind][name].is_number(), "{fitted}");
+        for name in ["intercept", "probability", "model"] {
+            let number = |of: &str| fitted[of][kind][name].is_number();
+            assert!(number("read") && number("unread"), "{fitted}");
         }
     }
     fit("grounded,constrained").is_bad_input(&["--calibrate", "one --mode"]);

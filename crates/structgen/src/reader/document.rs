@@ -2,8 +2,11 @@
 
 use std::sync::LazyLock;
 
+use serde_json::Value;
+use structgen_grammar::json_pointer::unescaped;
+
 use super::fields::ReadKey;
-use super::texts::Texts;
+use super::texts::{Texts, Window};
 
 /// The place of a value in a document, whatever the indices of the arrays above it.
 pub(super) type Node = u32;
@@ -46,6 +49,8 @@ pub(super) struct Members {
     pub(super) end: Node,
     /// In an array: the value that tells how many items there are.
     pub(super) counted: Option<Node>,
+    /// How probable it is that there is no value, where its key is left out then.
+    absent: Option<f64>,
     /// Whether its key is there, where the object above has no other keys than those of the schema.
     pub(super) presence: Presence,
     /// Its number among the keys of the object above, in the order of the schema.
@@ -76,6 +81,12 @@ type Below = Vec<(Vec<String>, Known)>;
 enum Known {
     Key { is_required: bool },
     Value(ReadValue),
+}
+
+/// A key as it is written, without quotation marks.
+fn written_key(key: &str) -> String {
+    let written = Value::from(key).to_string();
+    written[1..written.len() - 1].to_owned()
 }
 
 impl Document {
@@ -110,8 +121,7 @@ impl Document {
                 }
                 continue;
             };
-            let written = serde_json::Value::from(key.as_str()).to_string();
-            let written = written[1..written.len() - 1].to_owned();
+            let written = written_key(key);
             let below = (rest.to_vec(), known);
             match keys.iter_mut().find(|(key, _)| *key == written) {
                 Some((_, known)) => known.push(below),
@@ -119,6 +129,7 @@ impl Document {
             }
         }
         if let Some(value) = own {
+            members.absent = value.absent;
             if let Presence::Optional(present) = &mut members.presence {
                 match value.absent {
                     Some(absent) => *present = 1.0 - absent,
@@ -155,5 +166,91 @@ impl Document {
 
     pub(super) fn texts(&self, node: Node) -> Option<&Texts> {
         self.nodes[node as usize].texts.as_ref()
+    }
+
+    /// How probable a value is, as it is written, at a JSON Pointer; `None` if nothing is known of it. Of what is in an
+    /// array, only that there is nothing: which of its items a value is depends on the others.
+    pub(super) fn probability(&self, pointer: &str, written: &str) -> Option<f64> {
+        let mut members = self.nodes.first()?;
+        let mut present = 1.0;
+        for part in pointer.split('/').skip(1) {
+            let key = written_key(&unescaped(part));
+            let at = members.keys.find(key.as_bytes())?;
+            members = &self.nodes[members.below[at] as usize];
+            present *= 1.0 - members.absent.unwrap_or_default();
+        }
+        let list = members.counted.and_then(|it| self.texts(it));
+        let probability = match (list, &members.texts) {
+            (Some(list), _) if written == "[]" => 1.0 - list.has_some(Window::ALL),
+            (None, Some(texts)) if !texts.is_list() => texts.probability_of(written.as_bytes()),
+            _ => return None,
+        };
+        let probability = probability * present;
+        probability.is_finite().then(|| probability.clamp(0.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::texts::Listed;
+    use super::*;
+
+    fn value(path: &[&str], texts: Texts, absent: Option<f64>) -> ReadValue {
+        ReadValue {
+            path: path.iter().map(|&key| key.to_owned()).collect(),
+            is_part: texts.is_list() && path.len() > 1,
+            counts: texts.is_list(),
+            texts,
+            absent,
+        }
+    }
+
+    #[test]
+    fn values_are_as_probable_as_their_texts() {
+        let texts =
+            |pairs: &[(&str, f64)]| Texts::new(pairs.iter().map(|&(text, p)| (text.to_owned(), p)));
+        let list = |probability| {
+            Texts::list(vec![Listed {
+                text: "\"a\"".to_owned(),
+                start: 3,
+                end: 3,
+                probability,
+            }])
+        };
+        let document = Document::new(
+            vec![
+                value(&["a\"/b", "0"], texts(&[("12", 0.75), ("1", 0.25)]), None),
+                value(&["c"], texts(&[("\"x\"", 0.5), ("null", 0.5)]), Some(0.8)),
+                value(&["tags"], list(0.25), None),
+                value(&["rows", "name"], list(0.5), None),
+            ],
+            &[],
+        );
+        for (pointer, written, wanted) in [
+            ("/a\"~1b/0", "12", Some(0.75)),
+            ("/a\"~1b/0", "1", Some(0.25)),
+            ("/a\"~1b/0", "123", Some(0.0)),
+            // That the key is there is probable in a fifth of the cases.
+            ("/c", "\"x\"", Some(0.1)),
+            ("/c", "null", Some(0.1)),
+            ("/tags", "[]", Some(0.75)),
+            ("/rows", "[]", Some(0.5)),
+            // Not an empty array.
+            ("/tags", "[\"a\"]", None),
+            ("/tags/0", "\"a\"", None),
+            ("/rows/0/name", "null", None),
+            ("/7/c", "\"x\"", None),
+            ("//c", "\"x\"", None),
+            ("/c/0", "\"x\"", None),
+            ("", "{}", None),
+        ] {
+            let found = document.probability(pointer, written);
+            let is_close = match (found, wanted) {
+                (Some(found), Some(wanted)) => (found - wanted).abs() < 1e-9,
+                (found, wanted) => found == wanted,
+            };
+            assert!(is_close, "{pointer} {written} {found:?}");
+        }
+        assert_eq!(Document::default().probability("", "1"), None);
     }
 }

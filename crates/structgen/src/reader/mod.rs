@@ -6,13 +6,15 @@
 //! token's logit how much the probability of the document, as the reader has it, changes with the token. What may be
 //! written is the constraint's matter as before.
 //!
-//! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of [`units`] and their
-//! [`sites`], the graph's logits, what the text's [`words`] add to them ([`labels`], places [`taken`]), the [`spans`]
-//! of values, [`texts`] with probabilities, the [`document`] that they make, a [`position`] in it, the [`preference`].
+//! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of [`units`] with what they
+//! mean ([`lexicon`]) and their [`sites`], the graph's logits, what the text's [`words`] add to them ([`labels`],
+//! places [`taken`]), the [`spans`] of values, [`texts`] with probabilities, the [`document`] that they make, a
+//! [`position`] in it, the [`preference`].
 
 mod document;
 mod fields;
 mod labels;
+mod lexicon;
 mod position;
 mod preference;
 mod question;
@@ -109,7 +111,11 @@ impl Questions {
         let rows = self.rows.iter().chain(&mark).chain(rows).copied();
         let roles = sites(&self.parts, text, units);
         { rows.zip(roles) }
-            .map(|(rows, roles)| ReadUnit { rows, roles })
+            .map(|(UnitRows { form, senses }, roles)| ReadUnit {
+                rows: form,
+                senses,
+                roles,
+            })
             .collect()
     }
 }
@@ -338,6 +344,11 @@ impl Found {
     pub(crate) fn preference(&self, tokenizer: &Tokenizer) -> Preference {
         let vocabulary = Arc::clone(tokenizer.vocabulary());
         Preference::new(Arc::clone(&self.document), vocabulary, WEIGHT)
+    }
+
+    /// How probable a value is, as it is written, at a JSON Pointer; `None` if nothing is known of it.
+    pub(crate) fn probability(&self, pointer: &str, written: &str) -> Option<f64> {
+        self.document.probability(pointer, written)
     }
 
     /// An error of the graph, the first time that it is asked for.

@@ -3,10 +3,10 @@
 //!
 //! A unit has five rows besides those of its form ([`units`](super::units)): what it is for, and four more. In the
 //! text, these are its line, how many cells of a table and how many commas come before it in the line, and whether
-//! fields or options have the same word. In the schema, they are its field, its option, whether it is in an array, and
-//! whether the text has the same word; a mark records whether the text has none, some or all of the words of its name
-//! or option. What a question and a text share is hard to learn and easy to compute, as for the reader of Chen et al.
-//! 2017, "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
+//! fields or options have the same word or concept. In the schema, they are its field, its option, whether it is in an
+//! array, and whether the text has the same word or concept; a mark records whether the text has none, some or all of
+//! the words of its name or option. What a question and a text share is hard to learn and easy to compute, as for the
+//! reader of Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
 //!
 //! `training/sites.py` makes the same rows: both agree on `tests/data/sites.jsonl`.
 
@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use structgen_ort::ReadUnit;
 
+use super::lexicon::{Senses, concepts, senses};
 use super::units::{Kind, Unit, units};
 use super::words::folded;
 
@@ -56,6 +57,11 @@ const OF_TEXT: i64 = SHARED + 5;
 // Of a mark: none of its words, some of them, all of them; or the text has the option word by word.
 const OF_MARK: i64 = SHARED + 8;
 const SAID: i64 = SHARED + 11;
+// A concept in common, where there is no word: of a unit of the text with a field or an option, of a unit of the schema
+// with the text.
+const FIELD_CONCEPT: i64 = 133;
+const OPTION_CONCEPT: i64 = 134;
+const TEXT_CONCEPT: i64 = 135;
 
 /// The letters at the beginning of a word.
 const STEM: usize = 4;
@@ -68,6 +74,7 @@ struct Form {
     stem: usize,
     /// Whether it is a word or a number that means something by itself.
     counts: bool,
+    senses: Senses,
 }
 
 impl Form {
@@ -83,6 +90,10 @@ impl Form {
         Self {
             stem: stem.map_or(text.len(), |(at, _)| at),
             counts: is_word && length > 2 || is(Kind::Digit) && length > 1,
+            senses: match is_word {
+                true => senses(&text),
+                false => Senses::default(),
+            },
             text,
         }
     }
@@ -140,13 +151,18 @@ fn forms(text: &str, units: &[Unit]) -> Vec<Form> {
 struct Words<'f> {
     words: HashSet<&'f str>,
     stems: HashSet<&'f str>,
+    concepts: HashSet<i64>,
 }
 
 impl<'f> Words<'f> {
-    fn new(forms: impl Iterator<Item = &'f Form>) -> Self {
-        let counting = forms.filter(|form| form.counts);
+    fn new(forms: impl Iterator<Item = &'f Form> + Clone) -> Self {
+        let counting = forms.clone().filter(|form| form.counts);
         let (words, stems) = counting.map(|form| (&*form.text, form.stem())).unzip();
-        Self { words, stems }
+        Self {
+            words,
+            stems,
+            concepts: forms.flat_map(|form| concepts(&form.senses)).collect(),
+        }
     }
 
     /// 0, 1 for the beginning of a word, 2 for a whole one.
@@ -156,6 +172,11 @@ impl<'f> Words<'f> {
             () if self.words.contains(&*form.text) => 2,
             () => i64::from(self.stems.contains(form.stem())),
         }
+    }
+
+    /// Whether one of them means what this form does.
+    fn mean(&self, form: &Form) -> bool {
+        concepts(&form.senses).any(|concept| self.concepts.contains(&concept))
     }
 }
 
@@ -215,7 +236,11 @@ fn sites_of_parts(parts: &[Part], text: &[Form], said: &mut [bool]) -> Vec<Site>
         sites.push(site(part.role().row(false), mark));
         let units = part.forms.iter().zip(&part.is_spaced);
         sites.extend(units.map(|(form, &is_spaced)| {
-            site(Role::Question.row(is_spaced), OF_TEXT + words.share(form))
+            let shared = match words.share(form) {
+                0 if words.mean(form) => TEXT_CONCEPT,
+                shared => OF_TEXT + shared,
+            };
+            site(Role::Question.row(is_spaced), shared)
         }));
     }
     sites
@@ -242,6 +267,8 @@ fn sites_of_text(
     for ((unit, form), &is_said) in found.iter().zip(forms).zip(said) {
         let shared = match (options.share(form), names.share(form)) {
             _ if is_said => OF_SAID_OPTION,
+            (0, 0) if options.mean(form) => OPTION_CONCEPT,
+            (0, 0) if names.mean(form) => FIELD_CONCEPT,
             (0, shared) => OF_FIELD + shared,
             (shared, _) => OF_OPTION + shared,
         };

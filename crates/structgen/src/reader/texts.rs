@@ -273,6 +273,25 @@ impl Texts {
     pub(super) fn probability_at_end(&self, place: Place) -> f64 {
         self.probability(self.ended(place))
     }
+
+    /// Where a text ends.
+    fn end_of(&self, text: &[u8]) -> Place {
+        let start = self.start(Window::ALL);
+        self.ended(
+            text.iter()
+                .fold(start, |place, &byte| self.step(place, byte)),
+        )
+    }
+
+    /// The index of a text.
+    pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
+        self.range(self.end_of(text)).next()
+    }
+
+    /// The probability of a text.
+    pub(super) fn probability_of(&self, text: &[u8]) -> f64 {
+        self.probability(self.end_of(text))
+    }
 }
 
 #[cfg(test)]

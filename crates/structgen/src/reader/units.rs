@@ -1,10 +1,10 @@
 //! Units: what a reader reads of a text, as the rows of its table.
 //!
 //! A unit is a run of letters (`unitPrice` has two), of digits, of blanks if there are several, or of one other
-//! character; a line break is one, and a single space is none. Its rows are those of its tokens, and those of its form
-//! and of the letters that it has, hashed, so that a word that training never saw is near those that it shares letters
-//! with (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"; Weinberger et al. 2009, "Feature
-//! Hashing for Large Scale Multitask Learning").
+//! character; a line break is one, and a single space is none. Its rows are those of its tokens, those of its form and
+//! of the letters that it has, hashed, so that a word that training never saw is near those that it shares letters with
+//! (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"; Weinberger et al. 2009, "Feature Hashing
+//! for Large Scale Multitask Learning"), and those of what it means ([`lexicon`](super::lexicon)).
 //!
 //! `training/units.py` makes the same units and rows: both agree on `tests/data/units.jsonl`.
 
@@ -13,14 +13,22 @@ use std::collections::HashMap;
 use structgen_ort::ReadUnit;
 use structgen_vocab::Tokenizer;
 
+use super::lexicon::{Senses, senses};
 use super::words::{folded, is_accent};
 use crate::Result;
 
 /// The rows of the table.
 const ROWS: u32 = 16_384;
 
-/// The rows of a unit; 0 is none. Those of its tokens come first.
-pub(super) type UnitRows = [i64; ReadUnit::ROWS];
+/// The rows of a unit in the table of units, where those of its tokens come first; 0 is none.
+type FormRows = [i64; ReadUnit::ROWS];
+
+/// The rows of a unit that do not depend on where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnitRows {
+    pub(super) form: FormRows,
+    pub(super) senses: Senses,
+}
 
 /// The tokens that a unit has at most.
 const TOKENS: usize = 8;
@@ -71,10 +79,11 @@ impl Mark {
             Self::None => 1,
             Self::Text => 3,
         };
-        let mut rows = [0; ReadUnit::ROWS];
-        rows[0] = i64::from(FIRST_TOKEN + token);
-        rows[TOKENS] = self as i64;
-        rows
+        let mut form = [0; ReadUnit::ROWS];
+        form[0] = i64::from(FIRST_TOKEN + token);
+        form[TOKENS] = self as i64;
+        let senses = Senses::default();
+        UnitRows { form, senses }
     }
 }
 
@@ -165,20 +174,26 @@ impl<'t> RowsOfUnits<'t> {
         if let Some(&rows) = self.known.get(unit) {
             return Ok(rows);
         }
-        let is_blank = unit.chars().next().map(Kind::of) == Some(Kind::Blank);
+        let kind = unit.chars().next().map(Kind::of);
+        let is_blank = kind == Some(Kind::Blank);
         let tokens = self.tokenizer.encode(if is_blank { " " } else { unit })?;
-        let mut rows = features(unit);
+        let mut form = features(unit);
         let known = tokens.iter().filter(|token| token.0 < VOCABULARY);
-        for (place, token) in rows[..TOKENS].iter_mut().zip(known) {
+        for (place, token) in form[..TOKENS].iter_mut().zip(known) {
             *place = i64::from(FIRST_TOKEN + token.0);
         }
+        let senses = match kind {
+            Some(Kind::Letter) => senses(&folded(unit)),
+            _ => Senses::default(),
+        };
+        let rows = UnitRows { form, senses };
         self.known.insert(unit.to_owned(), rows);
         Ok(rows)
     }
 }
 
 /// The rows of a unit without those of its tokens.
-fn features(unit: &str) -> UnitRows {
+fn features(unit: &str) -> FormRows {
     let mut rows = Rows::default();
     let mut letters = unit.chars();
     let Some(first) = letters.next() else {
@@ -202,7 +217,7 @@ fn features(unit: &str) -> UnitRows {
 
 #[derive(Default)]
 struct Rows {
-    found: UnitRows,
+    found: FormRows,
     count: usize,
 }
 
