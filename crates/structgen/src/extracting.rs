@@ -62,7 +62,7 @@ impl<T> Extracting<T> {
                 prefill: request.options.prefill.clone(),
                 constraint: constraint.clone(),
                 preference: { found.as_ref() }
-                    .map(|it| it.preference(extractor.model().tokenizer())),
+                    .map(|it| it.mild_preference(extractor.model().tokenizer())),
                 most: extractor.alternatives(),
                 rest: VecDeque::new(),
                 running: VecDeque::new(),

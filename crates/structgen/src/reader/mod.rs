@@ -62,6 +62,9 @@ const MAX_WINDOWS: usize = 64;
 /// right with 12, 74.0 and 69.3 with 8, 74.3 and 69.6 with 20.
 const WEIGHT: f32 = 12.0;
 
+/// The same where alternatives are looked for: with the weight above, hardly anything is left for them.
+const WEIGHT_OF_ALTERNATIVES: f32 = 3.0;
+
 /// The reader of a model.
 pub(crate) struct Reader {
     tokenizer: Arc<Tokenizer>,
@@ -342,8 +345,17 @@ fn windows(first: usize, units: usize) -> Vec<Range<usize>> {
 impl Found {
     /// The sampler that prefers what was found.
     pub(crate) fn preference(&self, tokenizer: &Tokenizer) -> Preference {
+        self.weighing(tokenizer, WEIGHT)
+    }
+
+    /// The same for a search for other values, which it leaves a share of the probability.
+    pub(crate) fn mild_preference(&self, tokenizer: &Tokenizer) -> Preference {
+        self.weighing(tokenizer, WEIGHT_OF_ALTERNATIVES)
+    }
+
+    fn weighing(&self, tokenizer: &Tokenizer, weight: f32) -> Preference {
         let vocabulary = Arc::clone(tokenizer.vocabulary());
-        Preference::new(Arc::clone(&self.document), vocabulary, WEIGHT)
+        Preference::new(Arc::clone(&self.document), vocabulary, weight)
     }
 
     /// How probable a value is, as it is written, at a JSON Pointer; `None` if nothing is known of it.
