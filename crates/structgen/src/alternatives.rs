@@ -106,6 +106,9 @@ impl Searches {
 }
 
 /// Returns the values other than the field's own that a search has found, best first.
+///
+/// They share what the field's own value leaves of the probability: in the search, the reader counts less, and so would
+/// they more.
 pub(crate) fn others(
     outputs: Outputs,
     before: &str,
@@ -125,6 +128,13 @@ pub(crate) fn others(
         }
     }
     values.retain(|other| other.value != field.value);
+    let sum: f64 = values.iter().map(|other| other.probability).sum();
+    let left = field.probability.map_or(1.0, |own| (1.0 - own).max(0.0));
+    if sum > left {
+        for other in &mut values {
+            other.probability *= left / sum;
+        }
+    }
     values.sort_by(|a, b| b.probability.total_cmp(&a.probability));
     values.truncate(most);
     values

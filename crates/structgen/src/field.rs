@@ -55,9 +55,9 @@ pub struct Field {
 pub struct AlternativeValue {
     /// The value.
     pub value: Value,
-    /// Like [`Field::probability`], summed over the spellings of the value that were found. The probabilities of all
-    /// alternatives sum to at most one, and so do they with the field's own if the model has no reader: a reader counts
-    /// less here than in an extraction, which leaves hardly anything for other values.
+    /// Like [`Field::probability`], summed over the spellings of the value that were found. Including the field's own,
+    /// the probabilities of all values sum to at most one. Where a reader finds the field's own value all but certain,
+    /// little is left for the others; how they share it is found with a lower weight of the reader.
     pub probability: f64,
 }
 
