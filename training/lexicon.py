@@ -3,7 +3,7 @@
 The reader is small and training has few of the words that users write. The lexicon (`crates/structgen/src/reader/lexicon`) tells it
 that `vendor` and "shop" are one concept, and that "dachshund" is of the kind that `breed` asks for, in English, German, French and
 Spanish. It was written for this. A word that the lexicon does not have is looked for without an ending of inflection, and then by its
-last part, as of German compounds.
+last part, as of German compounds; names are only found as they stand.
 
     kind.concept: word word ...
 

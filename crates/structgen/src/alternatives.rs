@@ -107,8 +107,8 @@ impl Searches {
 
 /// Returns the values other than the field's own that a search has found, best first.
 ///
-/// They share what the field's own value leaves of the probability: in the search, the reader counts less, and so would
-/// they more.
+/// They share what the field's own value leaves of the probability. In the search, the reader has a lower weight than
+/// in the extraction, which by itself would give them more.
 pub(crate) fn others(
     outputs: Outputs,
     before: &str,

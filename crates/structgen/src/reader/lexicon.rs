@@ -3,7 +3,7 @@
 //! The reader is small and training has few of the words that users write. The lexicon tells it that `vendor` and
 //! "shop" are one concept, and that "dachshund" is of the kind that `breed` asks for, in English, German, French and
 //! Spanish. A line of its files is `kind.concept: word word ...`. A word that they do not have is looked for without
-//! an ending of inflection, and then by its last part, as of German compounds.
+//! an ending of inflection, and then by its last part, as of German compounds; names are only found as they stand.
 //!
 //! `training/lexicon.py` finds the same: both agree on `tests/data/senses.jsonl`. The rows are numbers of lines, so
 //! the lexicon belongs to the weights: after a change of its lines, the reader has to be trained again.
