@@ -1,8 +1,8 @@
 //! Numbers that are multiples of some numbers and not of others.
 //!
 //! Unlike bounds and multiples, "not a multiple of" does not get easier with more digits. The machine of all numbers
-//! runs beside one for each excluded divisor, and a state is live if a search finds a completion that only the first
-//! accepts. Usually the next digit or two complete one.
+//! runs beside one for each excluded divisor, and a state is live if there is a completion that only the first accepts.
+//! Usually one of the first completions of the first machine is one, which are tried before all states are searched.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,9 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::{NumberForm, NumberSet};
 
 use super::divisor::Divisor;
-use super::{NumberMachine, NumberState};
+use super::exponent::Exponent;
+use super::mantissa::Mantissa;
+use super::{NumberMachine, NumberState, Phase};
 use crate::{ByteSet, LimitExceeded, Machine};
 
 /// The automaton of a [`NumberSet`] with [`not_multiples_of`](NumberSet::not_multiples_of).
@@ -60,6 +62,12 @@ const BYTES: &[u8] = b"0123456789.-+eE";
 /// The maximum number of states that one search for a completion may visit.
 const MAX_SEARCH: usize = 100_000;
 
+/// How much longer than the shortest are the numbers that are tried first.
+const LONGER: u32 = 4;
+
+/// How many numbers of each length are tried, if each takes all its digits.
+const TRIED: usize = 64;
+
 impl ExcludingMachine {
     /// Creates the automaton of `set` in `form`.
     ///
@@ -94,6 +102,9 @@ impl ExcludingMachine {
         state: &ExcludingState,
         byte: u8,
     ) -> Result<Option<ExcludingState>, LimitExceeded> {
+        if let (Phase::Mantissa(mantissa), b'e' | b'E') = (state.all.0, byte) {
+            return Ok(self.exponent(mantissa, &state.multiples));
+        }
         let Some(all) = self.all.step(&state.all, byte)? else {
             return Ok(None);
         };
@@ -104,6 +115,29 @@ impl ExcludingMachine {
             }
         }
         Ok(Some(ExcludingState { all, multiples }))
+    }
+
+    /// Returns the state after the `e` of an exponent. What is a multiple with one is a multiple with all larger ones,
+    /// so the smaller ones are left, and the divisors need not be followed any further.
+    fn exponent(
+        &self,
+        mantissa: Mantissa,
+        multiples: &[Option<NumberState>],
+    ) -> Option<ExcludingState> {
+        let rules = &self.all.rules;
+        let (low, mut high) = mantissa.exponents(rules)?;
+        for (machine, state) in self.multiples.iter().zip(multiples) {
+            if let Some(NumberState(Phase::Mantissa(own))) = state
+                && let Some((first, _)) = own.exponents(&machine.rules)
+            {
+                high = high.min(first - 1);
+            }
+        }
+        let exponent = Exponent::new(low, high, rules.exponent_digits)?;
+        Some(ExcludingState {
+            all: NumberState(Phase::Exponent(exponent)),
+            multiples: multiples.iter().map(|_| None).collect(),
+        })
     }
 
     /// Returns the cost of a completion if it is known without a search; `Some(None)` if there is none.
@@ -117,11 +151,14 @@ impl ExcludingMachine {
         self.known.get(state).copied()
     }
 
-    /// Returns the length of a completion, or `None` if there is none. The states on the path to it are live as well,
+    /// Returns the length of a completion, which need not be the shortest, or `None` if there is none. The states on the path to it are live as well,
     /// each one byte dearer than the next.
     fn completion(&mut self, state: &ExcludingState) -> Result<Option<u32>, LimitExceeded> {
         if let Some(known) = self.known(state) {
             return Ok(known);
+        }
+        if let Some(cost) = self.nearby(state)? {
+            return Ok(Some(cost));
         }
         let mut parents: FxHashMap<ExcludingState, ExcludingState> = FxHashMap::default();
         parents.insert(state.clone(), state.clone());
@@ -160,6 +197,46 @@ impl ExcludingMachine {
         }
         self.known
             .extend(parents.into_keys().map(|dead| (dead, None)));
+        Ok(None)
+    }
+
+    /// Tries the first numbers of the set that are hardly longer than the shortest, which the costs of the machine of
+    /// all numbers lead to: most sets have many multiples of which few are excluded.
+    fn nearby(&mut self, state: &ExcludingState) -> Result<Option<u32>, LimitExceeded> {
+        let shortest = self.all.cost(&state.all);
+        for longest in (0..=LONGER).map(|more| shortest.saturating_add(more)) {
+            let mut path = vec![(state.clone(), BYTES.iter())];
+            let mut seen = 0;
+            while seen < TRIED * longest as usize {
+                let left = longest.checked_sub(path.len() as u32);
+                let Some((from, bytes)) = path.last_mut() else {
+                    break;
+                };
+                let (Some(left), Some(&byte)) = (left, bytes.next()) else {
+                    path.pop();
+                    continue;
+                };
+                let from = from.clone();
+                let Some(next) = self.next(&from, byte)? else {
+                    continue;
+                };
+                if self.all.cost(&next.all) > left {
+                    continue;
+                }
+                seen += 1;
+                match self.known(&next) {
+                    Some(None) => {}
+                    Some(Some(mut cost)) => {
+                        for (at, _) in path.into_iter().rev() {
+                            cost = cost.saturating_add(1);
+                            self.known.insert(at, Some(cost));
+                        }
+                        return Ok(Some(cost));
+                    }
+                    None => path.push((next, BYTES.iter())),
+                }
+            }
+        }
         Ok(None)
     }
 

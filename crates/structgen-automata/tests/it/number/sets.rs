@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use structgen_automata::number::{NumberMachine, is_empty};
+use structgen_automata::number::{ExcludingMachine, NumberMachine, is_empty};
 use structgen_automata::{LimitExceeded, Machine};
 use structgen_grammar::{Decimal, NumberForm, NumberSet};
 
@@ -227,4 +227,49 @@ fn the_sign_is_forgotten_where_it_makes_no_difference() {
     let mut machine = machine(&set(">=-100 <=100"), &generate());
     assert_eq!(walk(&mut machine, "-12.5"), walk(&mut machine, "12.5"));
     assert_ne!(walk(&mut machine, "-0"), walk(&mut machine, "0"));
+}
+
+#[test]
+fn few_of_the_multiples_of_a_large_number_are_excluded() {
+    // A search through all remainders would take hundreds of thousands of states.
+    for form in [exact(), generate()] {
+        for words in [
+            "*8721 !2 !5 !6.5 !7 !11 !37",
+            "*8721 !2 !5 !6.5 !7 !11 !37 <-10000",
+        ] {
+            let mut machine = ExcludingMachine::new(&set(words), &form).expect("within limits");
+            let mut accepts = |text: &str| {
+                let mut state = machine.start().expect("within limits");
+                for byte in text.bytes() {
+                    state =
+                        state.and_then(|state| machine.step(&state, byte).expect("within limits"));
+                }
+                state.is_some_and(|state| machine.accept(&state).is_some())
+            };
+            assert!(accepts("-26163"));
+            assert_eq!(accepts("-26163.0e0"), form == exact());
+            assert_eq!(accepts("-2.6163e4"), form == exact());
+            assert_eq!(accepts("26163"), !words.contains('<'));
+            // Multiples of 8721 and of 2, of 7 and of 37.
+            for text in [
+                "-17442", "-61047", "-322677", "-26162", "0", "-17442e0", "-26163e1",
+            ] {
+                assert!(!accepts(text), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_next_number_that_is_not_excluded_is_near() {
+    for digits in [15, 40, 100] {
+        let form = NumberForm {
+            integer_digits: digits,
+            ..generate()
+        };
+        let mut machine = ExcludingMachine::new(&set("*1 !2"), &form).expect("within limits");
+        let start = machine.start().expect("within limits").expect("not empty");
+        let two = machine.step(&start, b'2').expect("within limits");
+        assert_eq!(machine.cost(&two.expect("live")), 1);
+    }
 }

@@ -41,6 +41,7 @@ use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, Schema
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
 
+pub(crate) use numbers::few_numbers;
 pub(crate) use relations::is_date;
 pub(crate) use values::{
     Arrays, Counted, Field, Member, Numbers, Objects, Obligation, Related, Strings, Values,

@@ -168,22 +168,85 @@ fn is_empty(set: &NumberSet) -> bool {
     }
 }
 
-/// Whether a multiple of all divisors lies within the bounds; `None` if the numbers do not fit into 128 bits.
+/// Whether a multiple of all divisors lies within the bounds; `None` if the numbers have too many digits.
 fn has_multiple(set: &NumberSet, low: &NumberBound, high: &NumberBound) -> Option<bool> {
-    let decimals = |number: &Decimal| number.digits().len() as i64 - number.exponent();
-    let numbers = || set.multiples_of.iter().chain([&low.value, &high.value]);
-    let scale = numbers().map(decimals).max()?.max(0);
-    let mut period: i128 = 1;
-    for divisor in &set.multiples_of {
-        let divisor = scaled(divisor, scale)?;
-        period = (period / gcd(period, divisor)).checked_mul(divisor)?;
+    let multiples = Multiples::of(set, low, high)?;
+    Some(multiples.first <= multiples.last)
+}
+
+/// The numbers of a bounded set, in ascending order, if they are at most [`FEW`]; `None` as well if more than
+/// [`MANY_MULTIPLES`] would have to be looked at, or the numbers have too many digits.
+pub(crate) fn few_numbers(set: &NumberSet) -> Option<Vec<Decimal>> {
+    let (Some(low), Some(high)) = (&set.lower, &set.upper) else {
+        return None;
+    };
+    if set.multiples_of.is_empty() {
+        return None;
     }
-    let (bottom, top) = (scaled(&low.value, scale)?, scaled(&high.value, scale)?);
-    let mut first = bottom.div_euclid(period).checked_mul(period)?;
-    if first < bottom || low.exclusive && first == bottom {
-        first = first.checked_add(period)?;
+    let Multiples {
+        first,
+        last,
+        period,
+        scale,
+    } = Multiples::of(set, low, high)?;
+    if last.checked_sub(first)? / period >= MANY_MULTIPLES {
+        return None;
     }
-    Some(first < top || first == top && !high.exclusive)
+    let multiples = std::iter::successors(Some(first), |number| number.checked_add(period));
+    let mut found = Vec::new();
+    for number in multiples.take_while(|&number| number <= last) {
+        let number: Decimal = format!("{number}e-{scale}").parse().ok()?;
+        let mut excluded = false;
+        for divisor in &set.not_multiples_of {
+            excluded |= is_multiple_of(&number, divisor)?;
+        }
+        if !excluded {
+            found.push(number);
+        }
+        if found.len() > FEW {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The most multiples between two bounds that are looked at one by one.
+const MANY_MULTIPLES: i128 = 1000;
+
+/// The most numbers that are told one by one.
+const FEW: usize = 32;
+
+/// The multiples of all divisors between two bounds, as integers over a power of ten.
+struct Multiples {
+    first: i128,
+    last: i128,
+    period: i128,
+    scale: i64,
+}
+
+impl Multiples {
+    /// `None` if the numbers have too many digits.
+    fn of(set: &NumberSet, low: &NumberBound, high: &NumberBound) -> Option<Self> {
+        let decimals = |number: &Decimal| number.digits().len() as i64 - number.exponent();
+        let numbers = || set.multiples_of.iter().chain([&low.value, &high.value]);
+        let scale = numbers().map(decimals).max()?.max(0);
+        let mut period: i128 = 1;
+        for divisor in &set.multiples_of {
+            let divisor = scaled(divisor, scale)?;
+            period = (period / gcd(period, divisor)).checked_mul(divisor)?;
+        }
+        let (bottom, top) = (scaled(&low.value, scale)?, scaled(&high.value, scale)?);
+        let mut first = bottom.div_euclid(period).checked_mul(period)?;
+        if first < bottom || low.exclusive && first == bottom {
+            first = first.checked_add(period)?;
+        }
+        Some(Self {
+            first,
+            last: top - i128::from(high.exclusive),
+            period,
+            scale,
+        })
+    }
 }
 
 fn gcd(mut a: i128, mut b: i128) -> i128 {
@@ -396,5 +459,43 @@ mod tests {
         assert!(is_empty(&set("1", "12", &["4", "6"])));
         assert!(!is_empty(&set("-12", "0", &["4", "6"])));
         assert!(is_empty(&set("0.11", "0.12", &["0.1"])));
+    }
+
+    #[test]
+    fn few_numbers_are_told_one_by_one() {
+        let set = |low: &str, high: &str, divisors: &[&str], others: &[&str]| {
+            let bound = |text: &str, exclusive| NumberBound {
+                value: number(text),
+                exclusive,
+            };
+            let numbers = |texts: &[&str]| texts.iter().map(|text| number(text)).collect();
+            NumberSet {
+                lower: Some(bound(low, false)),
+                upper: Some(bound(high, true)),
+                multiples_of: numbers(divisors),
+                not_multiples_of: numbers(others),
+                ..NumberSet::default()
+            }
+        };
+        let found = |set| few_numbers(&set).map(|it| it.iter().map(Decimal::to_string).collect());
+        let texts = |texts: &[&str]| Some(texts.iter().map(|&it| it.to_owned()).collect());
+        let found: [Option<Vec<String>>; 6] = [
+            found(set("-10", "10", &["2.5"], &["5"])),
+            found(set("-100000", "-10000", &["8721"], &["2", "5", "7", "11"])),
+            found(set("0", "1", &["1"], &["7"])),
+            // Too many, too many multiples, and endlessly many.
+            found(set("0", "50", &["1"], &["7"])),
+            found(set("0", "1001", &["1"], &["1"])),
+            found(set("0", "1", &[], &["7"])),
+        ];
+        let wanted = [
+            texts(&["-7.5", "-2.5", "2.5", "7.5"]),
+            texts(&["-78489", "-26163"]),
+            texts(&[]),
+            None,
+            None,
+            None,
+        ];
+        assert_eq!(found, wanted);
     }
 }

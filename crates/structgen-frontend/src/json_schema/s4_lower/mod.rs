@@ -15,7 +15,9 @@ use structgen_grammar::{
 };
 
 use crate::json_schema::s1_json::embedded::KEYWORD;
-use crate::json_schema::s3_canonical::{Canonicalizer, NodeId, Numbers, Related, Strings, Values};
+use crate::json_schema::s3_canonical::{
+    Canonicalizer, NodeId, Numbers, Related, Strings, Values, few_numbers,
+};
 use crate::json_schema::{Effect, PartOptions, Profile, SchemaError, Source, Words};
 
 /// The maximum number of sets of strings that are joined, and of expressions in each: the cost of a single set is
@@ -344,7 +346,24 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         if self.canonical.options.profile != Profile::Exact {
             set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
         }
-        let number = self.builder.expr(Expr::Number(set));
+        // The search for a number that is a multiple of none of some divisors is long where few are left. What is
+        // grounded or related stays one set.
+        let is_plain = numbers.related.is_none()
+            && numbers.source.unwrap_or(self.source) == Source::Model
+            && !set.not_multiples_of.is_empty();
+        let few = is_plain.then(|| few_numbers(&set));
+        let number = match few.flatten() {
+            Some(values) => {
+                let only = |value| NumberSet {
+                    written_whole: set.written_whole,
+                    ..NumberSet::point(value)
+                };
+                let values = values.into_iter().map(|value| Expr::Number(only(value)));
+                let values: Vec<ExprId> = values.map(|it| self.builder.expr(it)).collect();
+                self.builder.choice(values)
+            }
+            None => self.builder.expr(Expr::Number(set)),
+        };
         let number = self.with_source(number, numbers.source, None);
         Ok(self.with_relation(number, numbers.related.as_ref()))
     }
