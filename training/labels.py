@@ -24,8 +24,25 @@ FUNCTION_WORDS = set("""and are avec been can con dans darf das del der des did 
 SENTENCE_END = re.compile(r"\n|[.;!?](?=\s|$)")
 
 
+RUN = re.compile(r"[^\W_]+(?:['’](?=[tT])[^\W_]+)*")  # of letters and digits: mostly a word
+ACCENT = re.compile("[\u0300-\u036f]")
+
+
 def words(text):
     """The words of a text or a name: their letters as `fold` has them, where they begin and end. `camelCase` is two, `don't` is one."""
+    if ACCENT.search(text):
+        return letter_by_letter(text)
+    found = []
+    for m in RUN.finditer(text):
+        run, at = m[0], m.start()
+        if run[1:].islower() or run.isdigit() or len(run) == 1:
+            found.append((fold(run.replace("'", "").replace("’", "")), at, m.end()))
+        else:
+            found += [(word, at + a, at + b) for word, a, b in letter_by_letter(run)]
+    return found
+
+
+def letter_by_letter(text):
     found, last = [], ""
     for at, c in enumerate(text):
         inside = last.isalnum()

@@ -173,8 +173,10 @@ class Asker:
             forms = {("format" in s, "enum" in s, s.get("type")) for s, _ in made}
             if len(forms) > 1 or "enum" in item or "format" in item or "pattern" in item or "minimum" in item:
                 item = self.common(fields[0], columns[0])
-                made = [(None, self.viewed(v, item)) for v in columns[0] if v is not None]
+                made = [(None, self.viewed(v, item, fields[0].source.view)) for v in columns[0] if v is not None]
             return {"type": "array", "items": item}, [a for _, a in made], self.key(f), True, True
+        if self.c.chance(0.25):
+            fields = self.c.rng.sample(fields, len(fields))
         # One drawing of keys and views serves all rows.
         plan = [(x, self.key(x), self.row_schema(x, columns, names)) for x in fields]
         said = {key: self.description(x, key) for x, key, _ in plan}

@@ -39,8 +39,8 @@ from reader_questions import NUMBER, Question, batch, readings, spans, values
 from sites import CHOICE, READ
 from sites import ROWS as ROLES
 from train import EMA, WARMUP, Muon, share
+from units import CASES, DIGITS, OTHER, ROWS, TOKEN, TOKENS
 from units import FEATURES as LETTERS
-from units import ROWS, TOKEN, TOKENS
 
 # Until so many million units: the weights of copying, retrieval, templates and passages, the longest question, the padded units of a
 # batch, and how many short questions about options come with 500 samples.
@@ -54,6 +54,9 @@ OF_DECODER = (0, 1, 3, 4)  # the blocks that begin as those of a decoder
 FEATURES = 192  # of a row of the table
 MEANING = 48  # of a row of the lexicon
 PAIR = 64  # of the vectors of a beginning and an end
+# How often a word is hidden while the reader learns, each way: all but its case and what it means, its meaning, its tokens, its letters.
+HIDDEN = (0.10, 0.08, 0.08, 0.06)
+HIDDEN_DIGITS = 0.05
 WEIGHT_OF_LISTS = 0.3
 WEIGHT_OF_OPTIONS = 3.0  # of a field that has some, in the loss: there are few
 OFF = -1e9
@@ -221,6 +224,21 @@ def ended(ends, froms, tos, distance, pairs, can_end):
     return (lost / count[which]).sum() / len(count)
 
 
+def hide(words, rng):
+    """Hides parts of some words of a batch, wherever they stand, in question and text alike: what a passage says comes in new ways."""
+    form = words[:, -LETTERS]
+    at, strength = rng.random(len(words)), 2 * rng.random()
+    tokens, senses, letters = slice(TOKENS), slice(TOKENS, TOKENS + lexicon.WIDTH), slice(-LETTERS + 1, None)
+    below = 0
+    for share, parts in zip(HIDDEN, ((tokens, letters), (senses,), (tokens,), (letters,))):
+        chosen = (CASES <= form) & (form < DIGITS) & (below <= at) & (at < below + strength * share)
+        below += strength * share
+        for part in parts:
+            words[chosen, part] = 0
+    chosen = (DIGITS <= form) & (form < OTHER) & (at < strength * HIDDEN_DIGITS)
+    words[chosen, tokens] = words[chosen, letters] = 0
+
+
 def produce(queue, seed, seen, rank, workers):
     """Puts batches of questions of like length, with the seed that comes next; all workers have seen `seen` units."""
     if hasattr(os, "sched_setaffinity"):
@@ -231,7 +249,7 @@ def produce(queue, seed, seen, rank, workers):
         questions = [Question(*samples) for samples in (mixture.several(mine + k, mix) for k in range(DRAWN)) if samples]
         questions += [Question(mixture.choice(mine + k)) for k in range(choices)]
         questions = [q for q in questions if len(q.units) <= longest and any(f.starts for f in q.fields)]
-        order = random.Random(seed)
+        order, rng = random.Random(seed), np.random.default_rng(seed)
         seed += workers * DRAWN
         questions.sort(key=lambda q: len(q.units))
         group, groups = [], []
@@ -244,6 +262,7 @@ def produce(queue, seed, seen, rank, workers):
         # The same order for all workers: see `train.py`.
         for _, group in sorted(((order.random(), g) for g in groups), key=lambda x: x[0]):
             arrays = batch(group)
+            hide(arrays[0], rng)
             seen += arrays[1].size * workers
             queue.put((arrays, seed))
 

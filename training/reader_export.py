@@ -2,7 +2,7 @@
 
     rows           [1, sequence, 24]      int64   a question of `reader_questions.py`: the rows of each unit, 0 for none
     senses         [1, sequence, 8]       int64   those of what it means, of `lexicon.py`
-    roles          [1, sequence, 5]       int64   and those of `sites.py`
+    roles          [1, sequence, 18]      int64   and those of `sites.py`
     fields         [1, fields]            int64   where its fields stand
     starts         [1, fields, sequence]  float   logits of where each value begins, or of each option
     ends           [1, fields, sequence]  float   and of where it ends
@@ -39,8 +39,9 @@ def matrices(state, config):
 
 
 def table(state, name):
-    rows = state[f"words.{name}.weight"].float().numpy().copy()
-    rows[0] = 0  # no row
+    rows = state[f"{TABLES[name]}.weight"].float().numpy().copy()
+    if name != "places":
+        rows[0] = 0  # no row
     return rows
 
 
@@ -70,21 +71,22 @@ def build(state, config):
     def looked_up(name, at):
         q, scale, _ = quantise(table(state, name), 0)
         rows = g.op("Cast", g.op("Gather", g.constant(name, q), at, axis=0), to=TensorProto.FLOAT)
-        rows = g.op("Mul", rows, g.op("Unsqueeze", g.op("Gather", g.constant(name + ".scale", scale), at, axis=0), g.ints(-1)))
-        return rows, g.op("Cast", g.op("Greater", at, g.scalar(0)), to=TensorProto.FLOAT)
+        return g.op("Mul", rows, g.op("Unsqueeze", g.op("Gather", g.constant(name + ".scale", scale), at, axis=0), g.ints(-1)))
+
+    def is_row(at):
+        return g.op("Cast", g.op("Greater", at, g.scalar(0)), to=TensorProto.FLOAT)
 
     def bag(rows, is_row):
         count = g.op("Max", g.op("ReduceSum", is_row, g.ints(2), keepdims=1), g.constant("one", np.float32(1)))
         return g.op("Div", g.op("ReduceSum", rows, g.ints(2), keepdims=0), g.op("Sqrt", count))
 
     split = lambda x: g.op("Split", x, g.ints(TOKENS, FEATURES), axis=2, outputs=2)
-    tokens, features = zip(*map(split, looked_up("table", "rows")))
-    meaning = times(bag(*looked_up("concepts", "senses")), "words.meaning")
+    tokens, features = zip(split(looked_up("table", "rows")), split(is_row("rows")))
+    meaning = times(bag(looked_up("concepts", "senses"), is_row("senses")), "words.meaning")
     unit = g.op("Add", g.op("Add", bag(*tokens), bag(*features)), meaning)
     up = times(unit, "words.up")
     x = g.op("Add", times(unit, "words.plain"), times(g.op("Mul", up, g.op("Sigmoid", up)), "words.down"))
-    roles = g.op("Gather", g.constant("roles.weight", state["roles.weight"].float().numpy()), "roles", axis=0)
-    x = g.op("Add", x, g.op("ReduceSum", roles, g.ints(2), keepdims=0))
+    x = g.op("Add", x, g.op("ReduceSum", looked_up("places", "roles"), g.ints(2), keepdims=0))
     for i, w in enumerate(packed(state, config)):
         name = f"layers.{i}."
         h = norm(x, name + "norm1", w["norm1"])
@@ -138,7 +140,7 @@ def parity(path, state, config):
     scale = {name: config.dim**0.5 for name in HEADS if name[0] == "q"} | {"qp": PAIR**0.5}
     for name, matrix in matrices(state, config).items():
         out[name + ".weight"] = torch.from_numpy(quantise(matrix, 1)[2].T.copy()) * scale.get(name, 1)
-    out |= {f"words.{name}.weight": torch.from_numpy(quantise(table(state, name), 0)[2]) for name in TABLES}
+    out |= {f"{kept}.weight": torch.from_numpy(quantise(table(state, name), 0)[2]) for name, kept in TABLES.items()}
     reference.load_state_dict(out)
     run, rng, worst = session(path), np.random.default_rng(0), 0.0
     for length, fields in ((1, [0]), (60, [0, 7, 20]), (500, list(range(0, 200, 9)))):

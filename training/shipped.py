@@ -9,7 +9,7 @@ import torch
 from onnx import numpy_helper
 
 WORDS = ("plain", "up", "down", "meaning")
-TABLES = ("table", "concepts")
+TABLES = {"table": "words.table", "concepts": "words.concepts", "places": "roles"}  # and their names in a checkpoint
 HEADS = ("qs", "ks", "qe", "ke", "qo", "ko", "qp", "kp")
 
 
@@ -21,8 +21,8 @@ def weights(path, config, pair):
         """[out, in]"""
         return (stored[name].astype(np.float32) * stored[name + ".scale"]).T * np.float32(scale)
 
-    state = {"norm.weight": stored["norm"], "roles.weight": stored["roles.weight"], "distance": stored["distance"]}
-    state |= {f"words.{name}.weight": stored[name].astype(np.float32) * stored[name + ".scale"][:, None] for name in TABLES}
+    state = {"norm.weight": stored["norm"], "distance": stored["distance"]}
+    state |= {f"{kept}.weight": stored[name].astype(np.float32) * stored[name + ".scale"][:, None] for name, kept in TABLES.items()}
     state |= {f"words.{name}.weight": matrix("words." + name) for name in WORDS}
     for name in HEADS:
         state[name + ".weight"] = matrix(name, 1 if name[0] == "k" else (pair if name == "qp" else config.dim) ** 0.5)

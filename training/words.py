@@ -1,8 +1,11 @@
 """How words are compared: without their accents, whatever their case."""
 
+import functools
+
 PLAIN = {a: plain for letters, plain in (("àáâãäå", "a"), ("ç", "c"), ("èéêë", "e"), ("ìíîï", "i"), ("ñ", "n"), ("òóôõö", "o"), ("ùúûü", "u"), ("ý", "y")) for a in letters}
 
 
+@functools.lru_cache(1 << 18)
 def fold(word):
     """In small letters without accents; `ae` and `ä` are the same, as are `oe`, `ö`, `ue` and `ü`."""
     out = []

@@ -68,7 +68,7 @@ impl ReadUnit {
     pub const SENSES: usize = 8;
 
     /// The rows of the table of roles that it has.
-    pub const ROLES: usize = 5;
+    pub const ROLES: usize = 18;
 }
 
 /// What a reader says of some fields.

@@ -1,12 +1,13 @@
 //! Where a unit of a question stands and what it has in common with the other side, as rows of the reader's table of
 //! roles.
 //!
-//! A unit has five rows besides those of its form ([`units`](super::units)): what it is for, and four more. In the
-//! text, these are its line, how many cells of a table and how many commas come before it in the line, and whether
-//! fields or options have the same word or concept. In the schema, they are its field, its option, whether it is in an
-//! array, and whether the text has the same word or concept; a mark records whether the text has none, some or all of
-//! the words of its name or option. What a question and a text share is hard to learn and easy to compute, as for the
-//! reader of Chen et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
+//! A unit has five rows besides those of its form ([`units`](super::units)), and those of what it points at
+//! ([`pointers`](super::pointers)). The first is what it is for. In the text, the next four are its line, how many cells
+//! of a table and how many commas come before it in the line, and whether fields or options have the same word or
+//! concept, or it is a cue of theirs. In the schema, they are its field, its option, whether it is in an array, and
+//! whether the text has the same word or concept; a mark records whether the text has none, some or all of the words of
+//! its name or option. What a question and a text share is hard to learn and easy to compute, as for the reader of Chen
+//! et al. 2017, "Reading Wikipedia to Answer Open-Domain Questions" (3.2, exact match).
 //!
 //! `training/sites.py` makes the same rows: both agree on `tests/data/sites.jsonl`.
 
@@ -14,7 +15,8 @@ use std::collections::{HashMap, HashSet};
 
 use structgen_ort::ReadUnit;
 
-use super::lexicon::{Senses, concepts, senses};
+use super::lexicon::{Senses, concepts, cued, senses};
+use super::pointers::{self, AT_NOTHING, Pointers, pointers};
 use super::units::{Kind, Unit, units};
 use super::words::folded;
 
@@ -62,19 +64,28 @@ const SAID: i64 = SHARED + 11;
 const FIELD_CONCEPT: i64 = 133;
 const OPTION_CONCEPT: i64 = 134;
 const TEXT_CONCEPT: i64 = 135;
+// A cue of a field or an option, which has nothing else in common with any.
+const FIELD_CUE: i64 = 217;
+const OPTION_CUE: i64 = 218;
+
+/// The rows of a unit that are no pointers.
+const OWN: usize = 5;
+const _: () = assert!(OWN + pointers::WIDTH == ReadUnit::ROLES);
 
 /// The letters at the beginning of a word.
 const STEM: usize = 4;
 
 /// What is compared of a unit.
 #[derive(Debug, Clone, PartialEq)]
-struct Form {
-    text: String,
+pub(super) struct Form {
+    pub(super) text: String,
     /// The bytes of its beginning.
     stem: usize,
     /// Whether it is a word or a number that means something by itself.
-    counts: bool,
-    senses: Senses,
+    pub(super) counts: bool,
+    pub(super) senses: Senses,
+    /// The concepts of which it is a cue.
+    pub(super) cued: &'static [u16],
 }
 
 impl Form {
@@ -94,11 +105,15 @@ impl Form {
                 true => senses(&text),
                 false => Senses::default(),
             },
+            cued: match is_word {
+                true => cued(&text),
+                false => &[],
+            },
             text,
         }
     }
 
-    fn stem(&self) -> &str {
+    pub(super) fn stem(&self) -> &str {
         &self.text[..self.stem]
     }
 }
@@ -137,8 +152,43 @@ impl Part {
 
     /// The words of an option, or of a name without its type and description.
     fn name(&self) -> impl Iterator<Item = &Form> {
-        let is_name = |form: &&Form| self.option > 0 || !matches!(&*form.text, ":" | "(");
-        { self.forms.iter().take_while(is_name) }.filter(|form| form.counts)
+        let end = match self.option {
+            0 => self.name_end(),
+            _ => self.forms.len(),
+        };
+        self.forms[..end].iter().filter(|form| form.counts)
+    }
+
+    pub(super) fn field(&self) -> usize {
+        self.field
+    }
+
+    pub(super) fn option(&self) -> usize {
+        self.option
+    }
+
+    pub(super) fn forms(&self) -> impl Iterator<Item = &Form> {
+        self.forms.iter()
+    }
+
+    /// The units of a field's name, without its type and description.
+    pub(super) fn named(&self) -> impl Iterator<Item = &Form> {
+        self.forms[..self.name_end()].iter()
+    }
+
+    /// The units of a field's name and description, without its type.
+    pub(super) fn meant(&self) -> impl Iterator<Item = &Form> {
+        let description = self.forms.iter().position(|form| form.text == "(");
+        let description = description.unwrap_or(self.forms.len());
+        self.named().chain(&self.forms[description..])
+    }
+
+    fn name_end(&self) -> usize {
+        let is_end = |form: &Form| matches!(&*form.text, ":" | "(");
+        self.forms
+            .iter()
+            .position(is_end)
+            .unwrap_or(self.forms.len())
     }
 }
 
@@ -178,6 +228,12 @@ impl<'f> Words<'f> {
     fn mean(&self, form: &Form) -> bool {
         concepts(&form.senses).any(|concept| self.concepts.contains(&concept))
     }
+
+    /// Whether this form is a cue of one of them.
+    fn are_cued(&self, form: &Form) -> bool {
+        let mut cued = form.cued.iter().map(|&concept| i64::from(concept));
+        cued.any(|concept| self.concepts.contains(&concept))
+    }
 }
 
 /// The rows of all units of a question and its text, between which stands the mark of the text.
@@ -185,9 +241,18 @@ pub(super) fn sites(parts: &[Part], text: &str, found: &[Unit]) -> Vec<Site> {
     let forms = forms(text, found);
     let mut said = vec![false; forms.len()];
     let mut sites = sites_of_parts(parts, &forms, &mut said);
-    sites.push([Role::Question.row(false), LINES, CELLS, COMMAS, OF_MARK]);
+    let mark = [Role::Question.row(false), LINES, CELLS, COMMAS, OF_MARK];
+    sites.push(site_of(mark, &AT_NOTHING));
     sites.extend(sites_of_text(parts, text, found, &forms, &said));
     sites
+}
+
+/// All rows of a unit.
+fn site_of(own: [i64; OWN], pointers: &Pointers) -> Site {
+    let mut site = [0; ReadUnit::ROLES];
+    site[..OWN].copy_from_slice(&own);
+    site[OWN..].copy_from_slice(pointers);
+    site
 }
 
 /// Those of the question. Marks in `said` the units of the text that say an option word by word.
@@ -224,14 +289,9 @@ fn sites_of_parts(parts: &[Part], text: &[Form], said: &mut [bool]) -> Vec<Site>
         }
         let site = |row, shared| {
             let field = FIELDS + (part.field % LINE_COUNT) as i64;
+            let option = OPTIONS + part.option.min(MOST) as i64;
             let many = if part.is_many { MANY } else { SINGLE };
-            [
-                row,
-                field,
-                OPTIONS + part.option.min(MOST) as i64,
-                many,
-                shared,
-            ]
+            site_of([row, field, option, many, shared], &AT_NOTHING)
         };
         sites.push(site(part.role().row(false), mark));
         let units = part.forms.iter().zip(&part.is_spaced);
@@ -261,24 +321,29 @@ fn sites_of_text(
         Words::new(parts.flat_map(|part| &part.forms))
     };
     let (names, options) = (words(false), words(true));
+    let pointers = pointers(parts, text, found, forms);
     let digit = |letter: Option<char>| letter.map(Kind::of) == Some(Kind::Digit);
     let (mut line, mut cell, mut comma) = (0, 0, 0);
     let mut sites = Vec::with_capacity(found.len());
-    for ((unit, form), &is_said) in found.iter().zip(forms).zip(said) {
+    let units = found.iter().zip(forms).zip(said).zip(&pointers);
+    for (((unit, form), &is_said), pointers) in units {
         let shared = match (options.share(form), names.share(form)) {
             _ if is_said => OF_SAID_OPTION,
             (0, 0) if options.mean(form) => OPTION_CONCEPT,
             (0, 0) if names.mean(form) => FIELD_CONCEPT,
+            (0, 0) if options.are_cued(form) => OPTION_CUE,
+            (0, 0) if names.are_cued(form) => FIELD_CUE,
             (0, shared) => OF_FIELD + shared,
             (shared, _) => OF_OPTION + shared,
         };
-        sites.push([
+        let rows = [
             Role::Text.row(unit.is_spaced),
             LINES + (line % LINE_COUNT) as i64,
             CELLS + cell.min(MOST) as i64,
             COMMAS + comma.min(MOST) as i64,
             shared,
-        ]);
+        ];
+        sites.push(site_of(rows, pointers));
         match text[unit.start..].chars().next().map(Kind::of) {
             Some(Kind::Line) => (line, cell, comma) = (line + 1, 0, 0),
             Some(Kind::Blank | Kind::Other('|' | ';')) => cell += 1,

@@ -86,13 +86,17 @@ pub(super) fn fold(letter: char, word: &mut String) {
 pub(super) fn content_words<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in names.into_iter().flat_map(words) {
-        let means_something =
-            word.text.len() >= LEAST_CONTENT && FUNCTION_WORDS.binary_search(&&*word.text).is_err();
+        let means_something = word.text.len() >= LEAST_CONTENT && !is_function_word(&word.text);
         if means_something && !found.contains(&word.text) {
             found.push(word.text);
         }
     }
     found
+}
+
+/// Whether a word, as [`folded`] leaves it, is in every text.
+pub(super) fn is_function_word(word: &str) -> bool {
+    FUNCTION_WORDS.binary_search(&word).is_ok()
 }
 
 /// Whether two words are forms of one, or one is a part of the other, as in German compounds.
