@@ -19,6 +19,9 @@ use crate::{AlternativeValue, Field, Model, Result};
 /// Tokens that an alternative may have beyond twice the number of the field's own.
 const MORE_TOKENS: usize = 32;
 
+/// The beams of a search, at least: fewer can all spell one value, in several ways.
+const LEAST_BEAMS: usize = 8;
+
 /// The parameters of the searches for alternatives in all fields of an output.
 pub(crate) struct Searches {
     pub(crate) model: Model,
@@ -61,7 +64,9 @@ impl Searches {
     /// Twice as many beams as values: the field's own value is among them, and several beams may spell the same value.
     fn width(&self) -> usize {
         let wanted = self.most.saturating_add(1).saturating_mul(2);
-        wanted.min(self.model.engine().limits().rows)
+        wanted
+            .max(LEAST_BEAMS)
+            .min(self.model.engine().limits().rows)
     }
 
     /// Submits a beam search whose beams end with the value, or once it is much longer than the field's own.
