@@ -27,7 +27,7 @@ const MAX_DISTANCES: usize = 64;
 /// An encoder that finds values in a text, as in extractive question answering (Chen et al. 2017): of each field, at
 /// which position its value begins and at which it ends.
 ///
-/// `rows`, `senses` and `roles`, i64 `[1, sequence, 24]`, `[1, sequence, 8]` and `[1, sequence, 5]`, are the
+/// `rows`, `senses` and `roles`, i64 `[1, sequence, 24]`, `[1, sequence, 8]` and `[1, sequence, 18]`, are the
 /// [`ReadUnit`]s; `fields`, i64 `[1, fields]`, is the position of each field. The outputs are f32: [`SpanLogits`].
 ///
 /// ```no_run
@@ -56,7 +56,7 @@ pub struct ReadUnit {
     pub rows: [i64; Self::ROWS],
     /// Rows of its table of meanings, where 0 is no row.
     pub senses: [i64; Self::SENSES],
-    /// Rows of its table of roles: what the unit is for and where it stands.
+    /// Rows of its table of roles: what the unit is for, where it stands, and which fields it points at.
     pub roles: [i64; Self::ROLES],
 }
 

@@ -151,8 +151,8 @@ impl ExcludingMachine {
         self.known.get(state).copied()
     }
 
-    /// Returns the length of a completion, which need not be the shortest, or `None` if there is none. The states on the path to it are live as well,
-    /// each one byte dearer than the next.
+    /// Returns the length of a completion, which need not be the shortest, or `None` if there is none. The states on
+    /// the path to it are live as well, each one byte dearer than the next.
     fn completion(&mut self, state: &ExcludingState) -> Result<Option<u32>, LimitExceeded> {
         if let Some(known) = self.known(state) {
             return Ok(known);

@@ -34,8 +34,8 @@ const NAMES: [&str; 5] = ["given", "surname", "town", "country", "region"];
 /// The kind whose concepts share nothing.
 const GLUE: &str = "glue";
 
-/// The kinds by which no value is of the kind that a field asks for. Their words are not found by a part of another
-/// either.
+/// The kinds of words of grammar. No value is of the kind that a field asks for by them, and their words are not found
+/// by a part of another.
 const GRAMMAR: [&str; 2] = ["link", GLUE];
 
 const ENDINGS: [&str; 6] = ["es", "en", "er", "s", "n", "e"];

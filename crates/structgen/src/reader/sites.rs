@@ -2,8 +2,8 @@
 //! roles.
 //!
 //! A unit has five rows besides those of its form ([`units`](super::units)), and those of what it points at
-//! ([`pointers`](super::pointers)). The first is what it is for. In the text, the next four are its line, how many cells
-//! of a table and how many commas come before it in the line, and whether fields or options have the same word or
+//! ([`pointers`](super::pointers)). The first is what it is for. In the text, the next four are its line, how many
+//! cells of a table and how many commas come before it in the line, and whether fields or options have the same word or
 //! concept, or it is a cue of theirs. In the schema, they are its field, its option, whether it is in an array, and
 //! whether the text has the same word or concept; a mark records whether the text has none, some or all of the words of
 //! its name or option. What a question and a text share is hard to learn and easy to compute, as for the reader of Chen
