@@ -35,7 +35,7 @@ import mixture
 import shipped
 from model import Block as DecoderBlock
 from model import Config, Norm, rotary, rotate
-from reader_questions import NUMBER, Question, batch, readings, spans, values
+from reader_questions import NUMBER, SPACED_NUMBER, Question, batch, readings, spans, values
 from sites import CHOICE, READ
 from sites import ROWS as ROLES
 from train import EMA, WARMUP, Muon, share
@@ -281,7 +281,7 @@ def best(q, field, starts, ends, froms, tos, distance):
     logs = starts - np.logaddexp.reduce(starts[places])
     if field.leaf.kind == "number":
         first, last = {a: q.first + k for k, (a, _) in enumerate(q.offsets)}, {b: q.first + k for k, (_, b) in enumerate(q.offsets)}
-        found = [m.span() for m in NUMBER.finditer(q.sample.text)]
+        found = [m.span() for form in (NUMBER, SPACED_NUMBER) for m in form.finditer(q.sample.text)]
         pairs = [(logs[first[a]], first[a], last[b]) for a, b in found if a in first and b in last]
     else:
         pairs = []

@@ -22,7 +22,9 @@ from sites import WIDTH as SITE
 from sites import Part, sites
 from units import FIELD, NONE, OPTION, TEXT, WIDTH, mark, rows, units
 
-NUMBER = re.compile(r"\d(?:[\d.,'’\u00a0\u202f]*\d)?")
+SIGN = r"(?:(?<![\w)./-])[-−–])?"
+NUMBER = re.compile(SIGN + r"\d(?:[\d.,'’\u00a0\u202f]*\d)?")
+SPACED_NUMBER = re.compile(SIGN + r"(?<![\d.,'’])[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d+)?(?![\d.,]*\d)")
 
 
 class Leaf:
@@ -114,19 +116,23 @@ WORDS[12] += ["dozen", "dutzend", "douzaine", "docena"]
 
 
 def readings(text):
-    """The numbers that digits with separators can mean."""
-    plain = re.sub(r"['’\u00a0\u202f]", "", text)
+    """The numbers that digits with separators can mean. A sign may be a dash."""
+    plain = re.sub(r"[-−–'’ \u00a0\u202f]", "", text)
     found = set()
     for form in (plain.replace(",", ""), plain.replace(".", "").replace(",", "."), plain.replace(",", "").replace(".", "")):
         try:
             found.add(float(form))
         except ValueError:
             pass
-    return found
+    return found | {-value for value in found} if text[0] in "-−–" else found
 
 
 def numbers(value, text):
-    found = [m.span() for m in NUMBER.finditer(text) if value in readings(m[0])]
+    parts = [m.span() for m in NUMBER.finditer(text) if value in readings(m[0])]
+    spaced = [m for m in SPACED_NUMBER.finditer(text)]
+    # A part of a number is one of its own only if nothing else is.
+    found = [(a, b) for a, b in parts if not any(m.start() <= a and b <= m.end() for m in spaced)]
+    found = found or [m.span() for m in spaced if value in readings(m[0])] or parts
     if not found and value in WORDS:
         found = [m.span() for m in re.finditer(r"(?i)\b(?:" + "|".join(WORDS[value]) + r")\b", text)]
     return found

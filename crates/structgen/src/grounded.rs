@@ -39,9 +39,11 @@ fn input(text: &str) -> Result<Input, LimitExceeded> {
             if let Ok(value) = number.text.parse::<Decimal>()
                 && numbers.insert(number.text)
             {
-                candidates.extend(number.spans.into_iter().map(|span| Candidate {
+                let spans = number.spans.into_iter().zip(number.readings);
+                candidates.extend(spans.map(|(span, reading)| Candidate {
                     span,
                     value: CandidateValue::Number(value.clone()),
+                    reading,
                 }));
             }
         }
@@ -49,8 +51,10 @@ fn input(text: &str) -> Result<Input, LimitExceeded> {
     // Strings that belong to no format are for strings with a pattern.
     for leaf in Leaf::STRINGS {
         for string in allowed(&found, leaf) {
-            candidates.extend(string.spans.into_iter().map(|span| Candidate {
+            let spans = string.spans.into_iter().zip(string.readings);
+            candidates.extend(spans.map(|(span, reading)| Candidate {
                 span,
+                reading,
                 value: CandidateValue::String {
                     format: leaf.name().into(),
                     text: (&*string.text).into(),

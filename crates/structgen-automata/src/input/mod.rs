@@ -52,6 +52,8 @@ pub struct Candidate {
     pub span: Range<usize>,
     /// The value.
     pub value: CandidateValue,
+    /// The index of this value among the readings of the span; 0 for the most likely one.
+    pub reading: usize,
 }
 
 /// The value of a [`Candidate`].
@@ -291,6 +293,7 @@ fn plain_numbers(text: &str) -> Vec<Candidate> {
             found.push(Candidate {
                 span: start..end,
                 value: CandidateValue::Number(value),
+                reading: 0,
             });
         }
         at = end;

@@ -132,7 +132,11 @@ mod tests {
 
     #[test]
     fn what_was_recognised_is_where_it_was_read() {
-        let candidate = |span, value| Candidate { span, value };
+        let candidate = |span, value| Candidate {
+            span,
+            value,
+            reading: 0,
+        };
         let three = CandidateValue::Number(3.into());
         let date = CandidateValue::String {
             format: "date".into(),

@@ -162,6 +162,7 @@ fn candidates_of_a_format_are_its_strings() {
     let text = "on 12 May 2024, or 2024-05-13";
     let date = |text: &str| Candidate {
         span: 3..14,
+        reading: 0,
         value: CandidateValue::String {
             format: "date".into(),
             text: text.into(),
@@ -186,6 +187,7 @@ fn a_pattern_has_the_spans_and_the_candidates_that_match() {
     let text = "at half past nine, 14:05 or x9, on 12 May";
     let candidate = |span, format: &str, text: &str| Candidate {
         span,
+        reading: 0,
         value: CandidateValue::String {
             format: format.into(),
             text: text.into(),

@@ -27,20 +27,30 @@ fn candidates(text: &str) -> Vec<Candidate> {
     let found = recognize(text, &Options::default());
     let mut candidates = Vec::new();
     for number in allowed(&found, Leaf::Number) {
-        candidates.extend(number.spans.into_iter().map(|span| Candidate {
-            span,
-            value: CandidateValue::Number(number.text.parse().unwrap()),
-        }));
+        candidates.extend(
+            number
+                .spans
+                .into_iter()
+                .zip(number.readings)
+                .map(|(span, reading)| Candidate {
+                    span,
+                    reading,
+                    value: CandidateValue::Number(number.text.parse().unwrap()),
+                }),
+        );
     }
     for leaf in Leaf::STRINGS {
         for string in allowed(&found, leaf) {
-            candidates.extend(string.spans.into_iter().map(|span| Candidate {
-                span,
-                value: CandidateValue::String {
-                    format: leaf.name().into(),
-                    text: (&*string.text).into(),
+            candidates.extend(string.spans.into_iter().zip(string.readings).map(
+                |(span, reading)| Candidate {
+                    span,
+                    reading,
+                    value: CandidateValue::String {
+                        format: leaf.name().into(),
+                        text: (&*string.text).into(),
+                    },
                 },
-            }));
+            ));
         }
     }
     candidates

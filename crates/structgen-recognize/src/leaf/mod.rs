@@ -137,8 +137,9 @@ pub struct Allowed {
     pub text: String,
     /// The parts of the input that it may come from, in bytes, in order.
     pub spans: Vec<Range<usize>>,
-    /// The index of the best reading that gives this text; 0 if this is the most likely value of some part of the
-    /// input.
+    /// For each of these parts, the index of its best reading that gives this text.
+    pub readings: Vec<usize>,
+    /// The smallest of these; 0 if this is the most likely value of some part of the input.
     pub reading: usize,
 }
 
@@ -239,8 +240,13 @@ impl List {
             Some(index) => {
                 let known = &mut self.allowed[*index];
                 known.reading = known.reading.min(reading);
-                if known.spans.last() != Some(span) {
+                if known.spans.last() == Some(span) {
+                    if let Some(last) = known.readings.last_mut() {
+                        *last = reading.min(*last);
+                    }
+                } else {
                     known.spans.push(span.clone());
+                    known.readings.push(reading);
                 }
             }
             None => {
@@ -248,6 +254,7 @@ impl List {
                 self.allowed.push(Allowed {
                     text,
                     spans: vec![span.clone()],
+                    readings: vec![reading],
                     reading,
                 });
             }

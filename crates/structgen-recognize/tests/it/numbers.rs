@@ -239,6 +239,27 @@ fn numbers_are_listed_once_with_all_their_places() {
 }
 
 #[test]
+fn each_place_has_its_own_reading() {
+    let text = "1.234 or 1.234 €";
+    let values = allowed(&recognize(text, &Options::default()), Leaf::Number);
+    let readings = |number: &str| {
+        let value = values.iter().find(|allowed| allowed.text == number);
+        let value = value.unwrap_or_else(|| panic!("{values:?}"));
+        let places = value.spans.iter().map(|span| &text[span.clone()]);
+        places.zip(value.readings.clone()).collect::<Vec<_>>()
+    };
+    // A price has two decimals.
+    assert_eq!(
+        readings("1.234"),
+        [("1.234", 0), ("1.234 €", 1), ("1.234", 0)]
+    );
+    assert_eq!(
+        readings("1234"),
+        [("1.234", 1), ("1.234 €", 0), ("1.234", 1)]
+    );
+}
+
+#[test]
 fn more_digits_than_the_bound_are_no_number() {
     let most = "9".repeat(structgen_recognize::MAX_DIGITS);
     best(Leaf::Integer, &[(&most, &most)]);

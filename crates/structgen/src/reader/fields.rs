@@ -48,7 +48,9 @@ pub(super) struct ReadField {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FieldKind {
-    Number,
+    Number {
+        is_whole: bool,
+    },
     String {
         format: Option<String>,
         has_pattern: bool,
@@ -205,7 +207,9 @@ impl<'s> Walk<'s> {
                             .map(str::to_owned),
                         has_pattern: members.contains_key("pattern"),
                     },
-                    _ => FieldKind::Number,
+                    kind => FieldKind::Number {
+                        is_whole: kind == "integer",
+                    },
                 };
                 self.leaf(kind, name, said, above);
             }

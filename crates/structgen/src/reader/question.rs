@@ -65,6 +65,8 @@ impl<'r> Reading<'r> {
         if !has_options && !field.is_many {
             prefer_labelled(field, asked.none, units, &mut starts);
         }
+        let mut recognized = recognized(field, input, units);
+        lower_unlikely_places(&mut recognized, &mut starts[units.first..]);
         let said = if field.is_many {
             asked.options.len()
         } else {
@@ -76,7 +78,7 @@ impl<'r> Reading<'r> {
             starts,
             said: (0..said).map(|option| row(asked.query + option)).collect(),
             ends: Ends::new(asked.query, logits, units),
-            recognized: recognized(field, input, units),
+            recognized,
         }
     }
 
@@ -84,7 +86,7 @@ impl<'r> Reading<'r> {
     fn places(&self, units: &TextUnits) -> Vec<usize> {
         let is_any = match self.field.kind {
             FieldKind::Options(_) => return Vec::new(),
-            FieldKind::Number => false,
+            FieldKind::Number { .. } => false,
             FieldKind::String { has_pattern, .. } => has_pattern || self.recognized.is_empty(),
         };
         if is_any {
@@ -224,7 +226,7 @@ impl<'r> Reading<'r> {
         found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         found.truncate(MAX_LISTED);
         for (it, weight) in &mut found {
-            *weight *= self.ends.at(it.first, it.last).exp();
+            *weight *= (self.ends.at(it.first, it.last) + it.ln_meant).exp();
         }
         let FieldKind::String { has_pattern, .. } = self.field.kind else {
             return found;
@@ -243,7 +245,13 @@ impl<'r> Reading<'r> {
         spans.sort_by(|(.., a), (.., b)| b.total_cmp(a));
         for (first, last, weight) in spans.into_iter().take(most) {
             let text = span_text(input, units, first, last);
-            found.push((Candidate { text, first, last }, weight));
+            let span = Candidate {
+                text,
+                first,
+                last,
+                ln_meant: 0.0,
+            };
+            found.push((span, weight));
         }
         found
     }
@@ -273,6 +281,17 @@ impl<'r> Reading<'r> {
     }
 }
 
+/// Lowers the logits of places where no value is likely to be meant; each place keeps how likely its values are beside
+/// one another.
+fn lower_unlikely_places(recognized: &mut [Candidate], starts: &mut [f32]) {
+    recognized.sort_by_key(|it| it.first);
+    for here in recognized.chunk_by_mut(|a, b| a.first == b.first) {
+        let best = { here.iter() }.fold(f64::NEG_INFINITY, |best, it| best.max(it.ln_meant));
+        starts[here[0].first] += best as f32;
+        here.iter_mut().for_each(|it| it.ln_meant -= best);
+    }
+}
+
 /// How probable something is whose logit is so much more than that of its opposite.
 fn logistic(gained: f32) -> f64 {
     1.0 / (1.0 + f64::from(-gained).exp())
@@ -295,6 +314,44 @@ mod tests {
     use super::super::texts::Window;
     use super::super::units::units;
     use super::*;
+
+    #[test]
+    fn parts_of_numbers_give_way() {
+        let schema = json!({"properties": {"n": {"type": "number"}}});
+        let fields = fields(&schema);
+        let text = "3 454,95 or 8";
+        let (units, input) = (
+            TextUnits::new(1, &units(text), text),
+            crate::recognized_input(text).unwrap(),
+        );
+        let asked = AskedField {
+            query: 0,
+            options: Vec::new(),
+            none: None,
+        };
+        let sequence = 1 + units.spans.len();
+        let logits = SpanLogits {
+            starts: vec![0.0; sequence],
+            ends: vec![0.0; sequence],
+            first_vectors: vec![0.0; sequence],
+            last_vectors: vec![0.0; sequence],
+            distances: vec![0.0; 8],
+        };
+        let reading = Reading::new(&fields[0], &asked, &logits, &units, &input);
+        let places = reading.place_probabilities(&units);
+        let [whole, part, other] = places[..] else {
+            panic!("{places:?}");
+        };
+        // The whole number and its first part begin at one place.
+        assert!((whole.1 - other.1).abs() < 1e-6, "{places:?}");
+        assert!((whole.1 / part.1).ln() > 2.9, "{places:?}");
+        let found = reading.candidates(&places, &units, &input);
+        let weight = |text: &str| {
+            let own = found.iter().filter(|(it, _)| it.text == text);
+            own.map(|(_, weight)| weight).sum::<f64>()
+        };
+        assert!((weight("3454.95") / weight("3")).ln() > 2.9, "{found:?}");
+    }
 
     #[test]
     fn options_in_arrays_stand_where_the_text_says_them() {
