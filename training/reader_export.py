@@ -1,4 +1,7 @@
-"""Exports the reader as an ONNX graph with int8 weights (as `export.py`), `reader.onnx` of a model's folder.
+"""Exports the reader as an ONNX graph, `reader.onnx` of a model's folder.
+
+Its weights are int8, as those of `export.py`; the rows of units are int4. Of 1,647 and 1,600 fields of held-out families and domains,
+76.1% and 73.5% were right with int4 rows, 76.4% and 73.4% with int8.
 
     rows           [1, sequence, 24]      int64   a question of `reader_questions.py`: the rows of each unit, 0 for none
     senses         [1, sequence, 8]       int64   those of what it means, of `lexicon.py`
@@ -23,7 +26,7 @@ from onnx import TensorProto, helper
 import lexicon
 from export import Graph, dequantised, packed, quantise, session
 from reader import LONGEST_SPAN, OFF, PAIR, READER, Reader
-from shipped import HEADS, TABLES, WORDS
+from shipped import HEADS, TABLES, WORDS, unpacked
 from sites import CHOICE, READ
 from sites import ROWS as ROLES
 from sites import WIDTH as SITE
@@ -36,6 +39,18 @@ def matrices(state, config):
     weights = lambda name: state[name + ".weight"].float().numpy().T
     found = {name: weights(name) * np.float32(scale.get(name, 1)) for name in HEADS}
     return found | {"words." + name: weights("words." + name) for name in WORDS}
+
+
+def pack(rows):
+    """Rows as int4: bytes that have a number of the first half of the row and one of the second, each with 8 added, and the scale of
+    each row, which is the one of five with the least error."""
+    largest = np.maximum(np.abs(rows).max(1, keepdims=True), 1e-8) / np.float32(7)
+    scales = np.stack([largest * np.float32(share) for share in (1, 0.9, 0.8, 0.7, 0.6)])
+    whole = lambda scale: np.clip(np.rint(rows / scale), -8, 7)
+    errors = np.stack([((whole(scale) * scale - rows) ** 2).sum(1, keepdims=True) for scale in scales])
+    scale = np.take_along_axis(scales, errors.argmin(0)[None], 0)[0]
+    low, high = np.split((whole(scale) + 8).astype(np.uint8), 2, axis=1)
+    return low + 16 * high, scale[:, 0]
 
 
 def table(state, name):
@@ -68,9 +83,13 @@ def build(state, config):
     last = matrices(state, config)
     times = lambda x, name: g.op("MatMul", x, g.quantised(name, last[name], 1))
 
-    def looked_up(name, at):
-        q, scale, _ = quantise(table(state, name), 0)
+    def looked_up(name, at, is_packed=False):
+        q, scale = pack(table(state, name)) if is_packed else quantise(table(state, name), 0)[:2]
         rows = g.op("Cast", g.op("Gather", g.constant(name, q), at, axis=0), to=TensorProto.FLOAT)
+        if is_packed:
+            high = g.op("Floor", g.op("Mul", rows, g.constant("sixteenth", np.float32(1 / 16))))
+            low = g.op("Sub", rows, g.op("Mul", high, g.constant("sixteen", np.float32(16))))
+            rows = g.op("Sub", g.op("Concat", low, high, axis=-1), g.constant("eight", np.float32(8)))
         return g.op("Mul", rows, g.op("Unsqueeze", g.op("Gather", g.constant(name + ".scale", scale), at, axis=0), g.ints(-1)))
 
     def is_row(at):
@@ -81,7 +100,7 @@ def build(state, config):
         return g.op("Div", g.op("ReduceSum", rows, g.ints(2), keepdims=0), g.op("Sqrt", count))
 
     split = lambda x: g.op("Split", x, g.ints(TOKENS, FEATURES), axis=2, outputs=2)
-    tokens, features = zip(split(looked_up("table", "rows")), split(is_row("rows")))
+    tokens, features = zip(split(looked_up("table", "rows", is_packed=True)), split(is_row("rows")))
     meaning = times(bag(looked_up("concepts", "senses"), is_row("senses")), "words.meaning")
     unit = g.op("Add", g.op("Add", bag(*tokens), bag(*features)), meaning)
     up = times(unit, "words.up")
@@ -128,7 +147,7 @@ def build(state, config):
     outputs += [info("distances", TensorProto.FLOAT, [LONGEST_SPAN])]
     graph = helper.make_graph(g.nodes, "structgen-reader", inputs, outputs, g.weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="structgen")
-    helper.set_model_props(model, {"session.disable_quant_qdq": "1", "weights": "int8, symmetric, per output channel"})
+    helper.set_model_props(model, {"session.disable_quant_qdq": "1", "weights": "int8, symmetric, per output channel; rows of units int4"})
     onnx.checker.check_model(model, full_check=True)
     return model
 
@@ -141,6 +160,7 @@ def parity(path, state, config):
     for name, matrix in matrices(state, config).items():
         out[name + ".weight"] = torch.from_numpy(quantise(matrix, 1)[2].T.copy()) * scale.get(name, 1)
     out |= {f"{kept}.weight": torch.from_numpy(quantise(table(state, name), 0)[2]) for name, kept in TABLES.items()}
+    out["words.table.weight"] = torch.from_numpy(unpacked(*pack(table(state, "table"))))
     reference.load_state_dict(out)
     run, rng, worst = session(path), np.random.default_rng(0), 0.0
     for length, fields in ((1, [0]), (60, [0, 7, 20]), (500, list(range(0, 200, 9)))):
