@@ -129,7 +129,7 @@ def readings(text):
 
 def numbers(value, text):
     parts = [m.span() for m in NUMBER.finditer(text) if value in readings(m[0])]
-    spaced = [m for m in SPACED_NUMBER.finditer(text)]
+    spaced = list(SPACED_NUMBER.finditer(text))
     # A part of a number is one of its own only if nothing else is.
     found = [(a, b) for a, b in parts if not any(m.start() <= a and b <= m.end() for m in spaced)]
     found = found or [m.span() for m in spaced if value in readings(m[0])] or parts

@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     .or_default();
                 count[0] += 1;
                 count[1] += usize::from(hit.is_some());
-                count[2] += usize::from(hit.is_some_and(|hit| hit.reading == 0));
+                count[2] += usize::from(hit.is_some_and(|hit| hit.reading() == 0));
                 count[3] += allowed.len();
             }
             if hit.is_none() {

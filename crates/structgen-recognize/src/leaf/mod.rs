@@ -139,8 +139,15 @@ pub struct Allowed {
     pub spans: Vec<Range<usize>>,
     /// For each of these parts, the index of its best reading that gives this text.
     pub readings: Vec<usize>,
-    /// The smallest of these; 0 if this is the most likely value of some part of the input.
-    pub reading: usize,
+}
+
+impl Allowed {
+    /// Returns the index of the best reading that gives this text; 0 if this is the most likely value of some part of
+    /// the input.
+    #[must_use]
+    pub fn reading(&self) -> usize {
+        self.readings.iter().copied().min().unwrap_or(0)
+    }
 }
 
 /// Returns the texts that a leaf may contain, in the order of the input and without duplicates.
@@ -239,7 +246,6 @@ impl List {
         match self.indices.get(&text) {
             Some(index) => {
                 let known = &mut self.allowed[*index];
-                known.reading = known.reading.min(reading);
                 if known.spans.last() == Some(span) {
                     if let Some(last) = known.readings.last_mut() {
                         *last = reading.min(*last);
@@ -255,7 +261,6 @@ impl List {
                     text,
                     spans: vec![span.clone()],
                     readings: vec![reading],
-                    reading,
                 });
             }
         }

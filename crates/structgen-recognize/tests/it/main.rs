@@ -25,11 +25,11 @@ fn best(leaf: Leaf, cases: &[(&str, &str)]) {
             let values = values(text, leaf);
             let hit = values
                 .iter()
-                .any(|allowed| allowed.text == *value && allowed.reading == 0);
+                .any(|allowed| allowed.text == *value && allowed.reading() == 0);
             (!hit).then(|| {
                 let values: Vec<_> = values
                     .iter()
-                    .map(|value| (&value.text, value.reading))
+                    .map(|value| (&value.text, value.reading()))
                     .collect();
                 format!("{text:?} as {leaf:?} is not {value} but {values:?}")
             })
@@ -45,7 +45,7 @@ fn other(leaf: Leaf, cases: &[(&str, &str)]) {
         let values = values(text, leaf);
         let hit = values.iter().find(|allowed| allowed.text == *value);
         assert!(
-            hit.is_some_and(|hit| hit.reading > 0),
+            hit.is_some_and(|hit| hit.reading() > 0),
             "{text:?} as {leaf:?}: {value} among {values:?}"
         );
     }

@@ -8,13 +8,14 @@
 //!
 //! A text passes through the files in this order: [`fields`] of the schema, a [`question`] of [`units`] with what they
 //! mean ([`lexicon`]), their [`sites`] and what they point at ([`pointers`]), the graph's logits, what the text's
-//! [`words`] add to them ([`labels`], places [`taken`]), the [`spans`] of values, [`texts`] with probabilities, the
-//! [`document`] that they make, a [`position`] in it, the [`preference`].
+//! [`words`] add to them ([`labels`], places [`taken`]), the [`spans`] of values and the [`numbers`], [`texts`] with
+//! probabilities, the [`document`] that they make, a [`position`] in it, the [`preference`].
 
 mod document;
 mod fields;
 mod labels;
 mod lexicon;
+mod numbers;
 mod pointers;
 mod position;
 mod preference;

@@ -7,6 +7,7 @@ use structgen_ort::SpanLogits;
 use super::document::ReadValue;
 use super::fields::{FieldKind, ReadField};
 use super::labels::prefer_labelled;
+use super::numbers::numbers;
 use super::spans::{Candidate, Ends, recognized, span_text};
 use super::text_units::TextUnits;
 use super::texts::{Listed, Texts};
@@ -65,7 +66,14 @@ impl<'r> Reading<'r> {
         if !has_options && !field.is_many {
             prefer_labelled(field, asked.none, units, &mut starts);
         }
-        let mut recognized = recognized(field, input, units);
+        let mut recognized = match &field.kind {
+            FieldKind::Options(_) => Vec::new(),
+            FieldKind::Number { is_whole } => numbers(*is_whole, input, units),
+            FieldKind::String {
+                format,
+                has_pattern,
+            } => recognized(format.as_deref(), *has_pattern, input, units),
+        };
         lower_unlikely_places(&mut recognized, &mut starts[units.first..]);
         let said = if field.is_many {
             asked.options.len()

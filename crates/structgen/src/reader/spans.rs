@@ -1,23 +1,12 @@
 //! The parts of a text that a field's value may be.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 
 use structgen_automata::Input;
 use structgen_constraint::CandidateValue;
-use structgen_grammar::Decimal;
 use structgen_ort::SpanLogits;
 
-use super::fields::{FieldKind, ReadField};
 use super::text_units::TextUnits;
-
-/// The logarithm of how probable the less likely reading of a mark is beside the other one: `1.234` is more likely 1234
-/// in German, and 1.234 in English.
-const OTHER_MARK: f64 = -2.0;
-
-/// The logarithm of how probable it is that digits inside a longer number, such as the 234 of `1 234,50`, are a value of
-/// their own.
-const PART_OF_NUMBER: f64 = -3.0;
 
 /// A text that a value can have, and the units that it was read from.
 #[derive(Debug, Clone)]
@@ -29,16 +18,13 @@ pub(super) struct Candidate {
     pub(super) ln_meant: f64,
 }
 
-/// The numbers, or the values of a format, that were recognised in the text; of a pattern, all values of formats.
-pub(super) fn recognized(field: &ReadField, input: &Input, units: &TextUnits) -> Vec<Candidate> {
-    let (format, has_pattern) = match &field.kind {
-        FieldKind::Number { is_whole } => return recognized_numbers(*is_whole, input, units),
-        FieldKind::String {
-            format,
-            has_pattern,
-        } => (format.as_deref(), *has_pattern),
-        FieldKind::Options(_) => return Vec::new(),
-    };
+/// The strings of a format that were recognised in the text; of a pattern, those of all formats.
+pub(super) fn recognized(
+    format: Option<&str>,
+    has_pattern: bool,
+    input: &Input,
+    units: &TextUnits,
+) -> Vec<Candidate> {
     let found = { input.candidates().iter() }.filter_map(|candidate| match &candidate.value {
         CandidateValue::String { format: own, text } if has_pattern || format == Some(own) => {
             placed(json_string(text), &candidate.span, units)
@@ -48,94 +34,14 @@ pub(super) fn recognized(field: &ReadField, input: &Input, units: &TextUnits) ->
     found.collect()
 }
 
-fn placed(text: String, span: &Range<usize>, units: &TextUnits) -> Option<Candidate> {
+/// A value that was read from a part of the text.
+pub(super) fn placed(text: String, span: &Range<usize>, units: &TextUnits) -> Option<Candidate> {
     Some(Candidate {
         text,
         first: units.at(span.start)?,
         last: units.at(span.end.saturating_sub(1))?,
         ln_meant: 0.0,
     })
-}
-
-/// The numbers of the text. Integers have no fractions.
-fn recognized_numbers(is_whole: bool, input: &Input, units: &TextUnits) -> Vec<Candidate> {
-    let mut numbers: Vec<(&Decimal, &Range<usize>, usize)> = { input.candidates().iter() }
-        .filter_map(|it| match &it.value {
-            CandidateValue::Number(number) if !is_whole || number.is_integer() => {
-                Some((number, &it.span, it.reading))
-            }
-            _ => None,
-        })
-        .collect();
-    // What a longer part of the text means is more certain: `1.234 €` is no fraction, so its 1.234 is none either.
-    numbers.sort_by_key(|(_, span, reading)| (span.start, Reverse(span.end), *reading));
-    let grouped = grouped_numbers(input, numbers.iter().map(|(_, span, _)| *span));
-    let mut found = Vec::with_capacity(numbers.len());
-    for here in numbers.chunk_by(|(_, a, _), (_, b, _)| a.start == b.start) {
-        for (number, span, _) in here {
-            let Some(mut candidate) = placed(number.to_string(), span, units) else {
-                continue;
-            };
-            let likeliest = { here.iter().map(|(other, ..)| *other) }
-                .find(|other| other == number || differ_by_mark(number, other));
-            if likeliest != Some(*number) {
-                candidate.ln_meant += OTHER_MARK;
-            }
-            if is_within(&grouped, digits(span, input.text())) {
-                candidate.ln_meant += PART_OF_NUMBER;
-            }
-            found.push(candidate);
-        }
-    }
-    found
-}
-
-/// Whether two numbers are written the same, if the mark between their digits is one of thousands for one of them.
-fn differ_by_mark(a: &Decimal, b: &Decimal) -> bool {
-    a.digits() == b.digits() && (a.exponent() - b.exponent()).abs() == 3
-}
-
-/// The part of a span from its first digit to its last; an empty one where it has none.
-fn digits(span: &Range<usize>, text: &str) -> Range<usize> {
-    let is_digit = |c: char| c.is_ascii_digit();
-    let own = text.get(span.clone()).unwrap_or_default();
-    match (own.find(is_digit), own.rfind(is_digit)) {
-        (Some(first), Some(last)) => span.start + first..span.start + last + 1,
-        _ => span.start..span.start,
-    }
-}
-
-/// Those of some numbers, in the order of their places, that are written in groups after spaces. None is within another.
-fn grouped_numbers<'s>(
-    input: &Input,
-    spans: impl Iterator<Item = &'s Range<usize>>,
-) -> Vec<Range<usize>> {
-    let mut found: Vec<Range<usize>> = Vec::new();
-    for span in spans.map(|span| digits(span, input.text())) {
-        let is_outer = found.last().is_none_or(|last| last.end < span.end);
-        if is_outer && is_grouped(&input.text()[span.clone()]) {
-            found.push(span);
-        }
-    }
-    found
-}
-
-/// Whether a number has groups of three digits after spaces.
-fn is_grouped(number: &str) -> bool {
-    let is_space = |c: char| matches!(c, ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}');
-    let whole = { number.split_once(['.', ',']) }.map_or(number, |(whole, _)| whole);
-    let mut groups = whole.split(is_space);
-    let has_digits = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
-    groups.next().is_some_and(has_digits)
-        && whole.contains(is_space)
-        && groups.all(|group| has_digits(group) && group.len() == 3)
-}
-
-/// Whether a span is within one of some others, but is not all of it.
-fn is_within(spans: &[Range<usize>], span: Range<usize>) -> bool {
-    let at = spans.partition_point(|it| it.start <= span.start);
-    let outer = at.checked_sub(1).map(|at| &spans[at]);
-    outer.is_some_and(|outer| !span.is_empty() && span.end <= outer.end && span != *outer)
 }
 
 /// How probable it is that a value ends at a unit, where it begins at another.
@@ -214,85 +120,8 @@ fn json_string(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::super::fields::fields;
     use super::super::text_units::tests::units_of;
     use super::*;
-
-    /// How likely it is that a text means each of its numbers, as logarithms.
-    fn numbers(kind: &str, text: &str) -> Vec<(String, f64)> {
-        let fields = fields(&json!({"properties": {"n": {"type": kind}}}));
-        let input = crate::recognized_input(text).unwrap();
-        let found = recognized(&fields[0], &input, &units_of(text));
-        found.into_iter().map(|it| (it.text, it.ln_meant)).collect()
-    }
-
-    #[track_caller]
-    fn check_meant(text: &str, expected: &[(&str, f64)]) {
-        let found = numbers("number", text);
-        for &(number, ln_meant) in expected {
-            let own = found.iter().filter(|(text, _)| text == number);
-            let own: Vec<f64> = own.map(|&(_, ln)| ln).collect();
-            assert!(!own.is_empty(), "{text}: {number} of {found:?}");
-            let is_expected = |&ln: &f64| (ln - ln_meant).abs() < 1e-9;
-            assert!(own.iter().all(is_expected), "{text}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn marks_between_digits_are_those_of_the_language() {
-        let other = OTHER_MARK;
-        check_meant("Es sind 1.234", &[("1234", 0.0), ("1.234", other)]);
-        check_meant("It is 1.234 m", &[("1.234", 0.0), ("1234", other)]);
-        check_meant("It is 1.234 €", &[("1234", 0.0), ("1.234", other)]);
-        check_meant("We pay 2,079 zł", &[("2079", 0.0), ("2.079", other)]);
-        check_meant(
-            "Er hat 41.900 € geboten",
-            &[("41900", 0.0), ("41.9", other)],
-        );
-        assert_eq!(
-            numbers("integer", "It is 1.234 m"),
-            [("1234".to_owned(), 0.0)]
-        );
-    }
-
-    #[test]
-    fn values_that_follow_from_others_are_as_likely() {
-        check_meant(
-            "half an hour, 2 hours",
-            &[("0.5", 0.0), ("30", 0.0), ("120", 0.0)],
-        );
-        check_meant("at 5 %", &[("5", 0.0), ("0.05", 0.0)]);
-    }
-
-    #[test]
-    fn parts_of_a_number_are_less_likely() {
-        let part = PART_OF_NUMBER;
-        check_meant(
-            "payé 1 454,95 € sur 12 345 678, le 12 mai 2024 à 9 h",
-            &[
-                ("1454.95", 0.0),
-                ("1", part),
-                ("454.95", part),
-                ("12345678", 0.0),
-                ("345", part),
-                ("678", part),
-                ("2024", 0.0),
-                ("9", 0.0),
-            ],
-        );
-        check_meant(
-            "Bolt,5,120,blue: 2 of 300 and 40 500",
-            &[
-                ("5", 0.0),
-                ("120", 0.0),
-                ("2", 0.0),
-                ("300", 0.0),
-                ("500", part),
-            ],
-        );
-    }
 
     #[test]
     fn an_end_depends_on_the_beginning() {
