@@ -49,8 +49,8 @@ LONGEST = 520  # units of a question
 DRAWN = 500  # samples at once
 HELD = 300  # questions of each validation split
 LONGEST_SPAN = 24  # units of a value
-READER = Config(dim=192, layers=9, heads=6, ffn=512)
-OF_DECODER = (0, 1, 3, 4)  # the blocks that begin as those of a decoder
+READER = Config(dim=192, layers=12, heads=6, ffn=512)
+OF_DECODER = (0, 1, 4, 5)  # the blocks that begin as those of a decoder
 FEATURES = 192  # of a row of the table
 MEANING = 48  # of a row of the lexicon
 PAIR = 64  # of the vectors of a beginning and an end

@@ -28,10 +28,11 @@ SPACED_NUMBER = re.compile(SIGN + r"(?<![\d.,'’])[1-9]\d{0,2}(?: \d{3})+(?:[.,
 
 
 class Leaf:
-    """A value that a schema asks for; `many` where it is in an array."""
+    """A value that a schema asks for; `many` if it is in an array. The first `array` keys of its path lead to the innermost one."""
 
-    def __init__(self, path, schema, kind, options, optional, many):
-        self.path, self.schema, self.kind, self.options, self.optional, self.many = path, schema, kind, options, optional, many
+    def __init__(self, path, schema, kind, options, optional, array):
+        self.path, self.schema, self.kind, self.options, self.optional = path, schema, kind, options, optional
+        self.array, self.many = array, array is not None
 
     @property
     def name(self):
@@ -39,7 +40,7 @@ class Leaf:
         return " / ".join(self.path) + kind + described(self.schema, self.schema)
 
 
-def leaves(schema, path=(), optional=False, many=False):
+def leaves(schema, path=(), optional=False, array=None):
     """The leaves of a schema, in its order."""
     if not isinstance(schema, dict):
         return
@@ -53,7 +54,7 @@ def leaves(schema, path=(), optional=False, many=False):
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if "enum" in schema:
         options = [v for v in schema["enum"] if v is not None]
-        yield Leaf(path, schema, "enum", options, optional or None in schema["enum"], many)
+        yield Leaf(path, schema, "enum", options, optional or None in schema["enum"], array)
         return
     optional |= "null" in kinds
     kinds = [k for k in kinds if k != "null"]
@@ -61,19 +62,19 @@ def leaves(schema, path=(), optional=False, many=False):
     if kind == "object":
         required = set(schema.get("required", ()))
         for key, sub in schema.get("properties", {}).items():
-            yield from leaves(sub, (*path, key), optional or key not in required, many)
+            yield from leaves(sub, (*path, key), optional or key not in required, array)
     elif kind == "array":
         item = schema.get("items")
         if isinstance(item, dict) and "prefixItems" not in schema:
             if "description" in schema:
                 item = {"description": schema["description"], **item}
-            yield from leaves(item, path, True, True)
+            yield from leaves(item, path, True, len(path))
     elif kind == "boolean":
-        yield Leaf(path, schema, "boolean", [True, False], optional, many)
+        yield Leaf(path, schema, "boolean", [True, False], optional, array)
     elif kind in ("integer", "number"):
-        yield Leaf(path, schema, "number", None, optional, many)
+        yield Leaf(path, schema, "number", None, optional, array)
     elif kind == "string":
-        yield Leaf(path, schema, "typed" if schema.keys() & {"format", "pattern"} else "string", None, optional, many)
+        yield Leaf(path, schema, "typed" if schema.keys() & {"format", "pattern"} else "string", None, optional, array)
 
 
 def values(answer, path):
@@ -243,7 +244,7 @@ class Question:
                 continue
             places = [[(starts[a], ends[b]) for a, b in spans(leaf, v, self.sample.text) if a in starts and b in ends] if v is not None else [] for v in found]
             if leaf.many:
-                lists.setdefault((id(field.sample), leaf.path[:-1]), []).append(([field] * len(found), places))
+                lists.setdefault((id(field.sample), leaf.path[: leaf.array]), []).append(([field] * len(found), places))
             elif found and found[0] is None:
                 if field.none is not None:
                     field.starts.add(field.none)
@@ -255,7 +256,7 @@ class Question:
             words = words if isinstance(words, list) and len(words) == len(found) else [v if isinstance(v, str) else "" for v in found]
             places = [[(starts[a], ends[b]) for a, b in spans(leaf, w, self.sample.text) if a in starts and b in ends] if v is not None else [] for v, w in zip(found, words)]
             by_option = {field.said_option: field for field in fields}
-            lists.setdefault((id(sample), leaf.path[:-1]), []).append(([by_option.get(compact(v)) for v in found], places))
+            lists.setdefault((id(sample), leaf.path[: leaf.array]), []).append(([by_option.get(compact(v)) for v in found], places))
             for field in fields:
                 # Of an option that no item has as well.
                 field.complete = all(here or v is None for here, v in zip(places, found))
@@ -355,6 +356,7 @@ CASES = [
     {"type": "object", "properties": {"name": {"type": "string", "description": "of the  guest"}, "age": {"type": ["integer", "null"], "minimum": 0}, "paid": {"type": "boolean"}}, "required": ["name", "age"]},
     {"type": "object", "properties": {"items": {"type": "array", "description": "what was bought", "items": {"type": "object", "properties": {"unitPrice": {"type": "number"}, "kind": {"enum": ["a b", 3, None]}}, "required": ["unitPrice"]}}}, "required": ["items"]},
     {"type": "object", "properties": {"when": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "description": "the day"}, "code": {"type": "string", "pattern": "^[A-Z]{3}$"}, "tags": {"type": "array", "items": {"type": "string", "maxLength": 9}}}},
+    {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}, "who": {"type": "object", "properties": {"name": {"type": "string"}}}, "parts": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}}}}}},
     {"type": "object", "properties": {"either": {"type": ["string", "integer"]}, "pair": {"type": "array", "prefixItems": [{"type": "string"}]}, "map": {"type": "object", "additionalProperties": {"type": "number"}}, "of": {"properties": {"city": {"type": "string"}}}}},
     {"type": "string"},
 ]
@@ -362,7 +364,7 @@ CASES = [
 
 def main():
     for schema in CASES:
-        fields = [{"path": leaf.path, "name": leaf.name, "options": leaf.options, "optional": leaf.optional, "many": leaf.many} for leaf in leaves(schema)]
+        fields = [{"path": leaf.path, "name": leaf.name, "options": leaf.options, "optional": leaf.optional, "many": leaf.many, "array": leaf.array or 0} for leaf in leaves(schema)]
         print(json.dumps({"schema": schema, "fields": fields}, ensure_ascii=False, separators=(",", ":")))
 
 

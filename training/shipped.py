@@ -1,7 +1,7 @@
 """Reads an exported reader back as a checkpoint's weights, so that training can go on from the file that is shipped.
 
 The inverse of `reader_export.py`. What int8 took from the weights is gone, about half a percent of each, and what int4 took from the
-rows of units, a tenth.
+rows of units and the feed-forward matrices, a tenth.
 """
 
 import numpy as np
@@ -11,6 +11,7 @@ from onnx import numpy_helper
 
 WORDS = ("plain", "up", "down", "meaning")
 TABLES = {"table": "words.table", "concepts": "words.concepts", "places": "roles"}  # and their names in a checkpoint
+GROUP = 32  # inputs of an output of a feed-forward matrix, which have one scale
 HEADS = ("qs", "ks", "qe", "ke", "qo", "ko", "qp", "kp")
 
 
@@ -27,6 +28,11 @@ def weights(path, config, pair):
         """[out, in]"""
         return (stored[name].astype(np.float32) * stored[name + ".scale"]).T * np.float32(scale)
 
+    def of_groups(name):
+        """[out, in]"""
+        groups = unpacked(stored[name], stored[name + ".scale"][:, 0])
+        return groups.reshape(-1, groups.shape[-1]).T
+
     state = {"norm.weight": stored["norm"], "distance": stored["distance"]}
     state |= {f"{kept}.weight": stored[name].astype(np.float32) * stored[name + ".scale"][:, None] for name, kept in TABLES.items() if name != "table"}
     state["words.table.weight"] = unpacked(stored["table"], stored["table.scale"])
@@ -36,9 +42,9 @@ def weights(path, config, pair):
     for i in range(config.layers):
         layer, block = f"layers.{i}.", f"blocks.{i}."
         q, k, v = np.split(matrix(layer + "qkv"), 3)
-        gate, up = np.split(matrix(layer + "gate_up"), 2)
+        gate, up = np.split(of_groups(layer + "gate_up"), 2)
         parts = {"q": q * np.float32(config.head_dim**0.5), "k": k, "v": v, "gate": gate, "up": up}
-        parts |= {"o": matrix(layer + "o"), "down": matrix(layer + "down")}
+        parts |= {"o": matrix(layer + "o"), "down": of_groups(layer + "down")}
         parts |= {"norm1": stored[layer + "norm1"], "norm2": stored[layer + "norm2"]}
         state |= {f"{block}{name}.weight": part for name, part in parts.items()}
     return {name: torch.from_numpy(np.array(part)) for name, part in state.items()}

@@ -19,6 +19,8 @@ pub(super) struct ReadValue {
     pub(super) texts: Texts,
     /// Whether it is a part of an array's items, and no item itself.
     pub(super) is_part: bool,
+    /// The number of the keys that lead to the innermost array; 0 outside arrays.
+    pub(super) array: usize,
     /// Whether an array has as many items as it has.
     pub(super) counts: bool,
     /// How probable it is that there is none, where its key is left out then.
@@ -47,8 +49,8 @@ pub(super) struct Members {
     pub(super) texts: Option<Texts>,
     /// The node after those below.
     pub(super) end: Node,
-    /// In an array: the value that tells how many items there are.
-    pub(super) counted: Option<Node>,
+    /// In an array: the value that tells how many items there are, and the number of the keys that lead to the array.
+    counted: Option<(Node, usize)>,
     /// How probable it is that there is no value, where its key is left out then.
     absent: Option<f64>,
     /// Whether its key is there, where the object above has no other keys than those of the schema.
@@ -101,11 +103,12 @@ impl Document {
             let path = std::mem::take(&mut value.path);
             (path, Known::Value(value))
         });
-        document.add(keys.chain(values).collect());
+        document.add(keys.chain(values).collect(), 0);
         document
     }
 
-    fn add(&mut self, known: Below) -> Node {
+    /// Adds a place to which so many keys lead.
+    fn add(&mut self, known: Below, depth: usize) -> Node {
         let node = self.nodes.len();
         let mut members = Members::default();
         let mut keys: Vec<(String, Below)> = Vec::new();
@@ -137,20 +140,20 @@ impl Document {
                     None => {}
                 }
             }
-            members.counted = value.counts.then_some(node as Node);
+            members.counted = value.counts.then_some((node as Node, value.array));
             members.texts = Some(value.texts);
         }
         self.nodes.push(members);
         let mut below: Vec<(String, Node)> = Vec::new();
         for (number, (key, known)) in (0..).zip(keys) {
-            let child = self.add(known);
+            let child = self.add(known, depth + 1);
             self.nodes[child as usize].number = number;
             below.push((key, child));
         }
         let in_order: Vec<Node> = below.iter().map(|&(_, child)| child).collect();
-        let counted = in_order
-            .iter()
-            .find_map(|&it| self.nodes[it as usize].counted);
+        // What is in an array further down counts only the items of that one.
+        let mut counted = in_order.iter().map(|&it| self.nodes[it as usize].counted);
+        let counted = counted.find_map(|it| it.filter(|&(_, array)| array <= depth));
         below.sort_unstable();
         for (rank, &(_, child)) in below.iter().enumerate() {
             self.nodes[child as usize].rank = rank;
@@ -162,6 +165,11 @@ impl Document {
         members.counted = members.counted.or(counted);
         (members.in_order, members.end) = (in_order, end);
         node as Node
+    }
+
+    /// The value that tells how many items an array has.
+    pub(super) fn counted(&self, array: Node) -> Option<Node> {
+        self.nodes[array as usize].counted.map(|(node, _)| node)
     }
 
     pub(super) fn texts(&self, node: Node) -> Option<&Texts> {
@@ -179,7 +187,7 @@ impl Document {
             members = &self.nodes[members.below[at] as usize];
             present *= 1.0 - members.absent.unwrap_or_default();
         }
-        let list = members.counted.and_then(|it| self.texts(it));
+        let list = members.counted.and_then(|(it, _)| self.texts(it));
         let probability = match (list, &members.texts) {
             (Some(list), _) if written == "[]" => 1.0 - list.has_some(Window::ALL),
             (None, Some(texts)) if !texts.is_list() => texts.probability_of(written.as_bytes()),
@@ -199,6 +207,7 @@ mod tests {
         ReadValue {
             path: path.iter().map(|&key| key.to_owned()).collect(),
             is_part: texts.is_list() && path.len() > 1,
+            array: usize::from(texts.is_list()),
             counts: texts.is_list(),
             texts,
             absent,
@@ -252,5 +261,22 @@ mod tests {
             assert!(is_close, "{pointer} {written} {found:?}");
         }
         assert_eq!(Document::default().probability("", "1"), None);
+    }
+
+    #[test]
+    fn items_are_counted_by_values_of_their_own_array() {
+        let list = |path: &[&str], array| ReadValue {
+            array,
+            ..value(path, Texts::list(Vec::new()), None)
+        };
+        let values = vec![
+            list(&["rows", "tags"], 2),
+            list(&["rows", "who", "name"], 1),
+            list(&["rows", "n"], 1),
+        ];
+        let document = Document::new(values, &[]);
+        // The root, rows, tags, who, name, n.
+        let counted: Vec<Option<Node>> = (0..6).map(|node| document.counted(node)).collect();
+        assert_eq!(counted, [None, Some(4), Some(2), Some(4), Some(4), Some(5)]);
     }
 }

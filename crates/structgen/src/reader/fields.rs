@@ -39,6 +39,8 @@ pub(super) struct ReadField {
     pub(super) is_nullable: bool,
     /// Whether there may be several.
     pub(super) is_many: bool,
+    /// The number of the keys that lead to the innermost array; 0 outside arrays.
+    pub(super) array: usize,
     /// Whether it is itself the item of an array, and no part of one.
     pub(super) is_item: bool,
     /// What it is called: the keys, its type and its description.
@@ -101,6 +103,7 @@ struct Above {
     is_optional: bool,
     is_nullable: bool,
     is_many: bool,
+    array: usize,
     is_item: bool,
     depth: usize,
 }
@@ -185,6 +188,7 @@ impl<'s> Walk<'s> {
                         is_optional: true,
                         is_nullable: false,
                         is_many: true,
+                        array: self.path.len(),
                         is_item: true,
                         ..above
                     };
@@ -257,6 +261,7 @@ impl<'s> Walk<'s> {
             is_optional: above.is_optional,
             is_nullable: above.is_nullable,
             is_many: above.is_many,
+            array: above.array,
             is_item: above.is_item,
             name,
             description: said,
@@ -292,6 +297,7 @@ mod tests {
                     json!({
                         "path": field.path, "name": field.name, "options": options,
                         "optional": field.is_optional, "many": field.is_many,
+                        "array": field.array,
                     })
                 })
                 .collect();

@@ -331,7 +331,7 @@ impl Position {
 
     /// Counts whether an array goes on after an item.
     fn count(&mut self, array: Option<Node>, goes_on: bool, document: &Document) {
-        let counted = array.and_then(|node| document.nodes[node as usize].counted);
+        let counted = array.and_then(|node| document.counted(node));
         if let Some(counted) = counted
             && let Some(written) = self.written(counted)
             && let Some(texts) = document.texts(counted)
@@ -365,7 +365,7 @@ impl Position {
     fn counted(&self, document: &Document) -> Option<Node> {
         let mut open = self.open[..self.depth].iter().rev();
         let array = open.find(|open| open.is_array)?.node?;
-        document.nodes[array as usize].counted
+        document.counted(array)
     }
 
     /// Where the next value of a list may begin: after the last one, and, if it is a part of an item, before the next

@@ -97,6 +97,7 @@ mod tests {
             path: path.iter().map(|&key| key.to_owned()).collect(),
             counts: texts.is_list(),
             is_part: texts.is_list() && path.len() > 1,
+            array: usize::from(texts.is_list()),
             absent: None,
             texts,
         }

@@ -132,6 +132,7 @@ impl<'r> Reading<'r> {
             path: field.path.clone(),
             texts: self.texts(units, input),
             is_part: field.is_many && !field.is_item,
+            array: field.array,
             counts: field.is_many && !matches!(field.kind, FieldKind::Options(_)),
             absent: self.is_left_out().then(|| self.none(units)),
         }

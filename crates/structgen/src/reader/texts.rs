@@ -214,14 +214,17 @@ impl Texts {
         }
     }
 
-    /// The index of the text that ends here; of a list, of the first that comes next.
+    /// The index of the text that ends here; of a list, of the one that is most probably next.
     pub(super) fn at_end(&self, place: Place) -> Option<usize> {
         let here = self.ended(place);
         let mut texts = here.first as usize..here.end as usize;
-        match &self.list {
-            None => texts.next(),
-            Some(list) => texts.find(|&at| place.window.contains(list.values[at].start)),
-        }
+        let Some(list) = &self.list else {
+            return texts.next();
+        };
+        let weight = |at: usize| list.weight(&list.values[at], place.window);
+        let here = texts.filter(|&at| place.window.contains(list.values[at].start));
+        // Of equal ones, the first.
+        here.rev().max_by(|&a, &b| weight(a).total_cmp(&weight(b)))
     }
 
     /// What has been written of a list with the text that ends here.
