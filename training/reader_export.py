@@ -1,8 +1,8 @@
 """Exports the reader as an ONNX graph, `reader.onnx` of a model's folder.
 
 Its weights are int8, as those of `export.py`; the rows of units and the feed-forward matrices are int4. Of 1,647 and 1,600 fields of
-held-out families and domains, 76.1% and 73.5% were right with int4 rows, 76.4% and 73.4% with int8. Of some 9,500 fields of both, 74.6%
-were right with int4 matrices and 74.7% without.
+held-out families and domains, 76.1% and 73.5% were right with int4 rows, 76.4% and 73.4% with int8. Of some 9,700 fields of both, 74.5%
+were right with int4 matrices and 74.6% without.
 
     rows           [1, sequence, 24]      int64   a question of `reader_questions.py`: the rows of each unit, 0 for none
     senses         [1, sequence, 8]       int64   those of what it means, of `lexicon.py`

@@ -107,7 +107,7 @@ impl Document {
         document
     }
 
-    /// Adds a place to which so many keys lead.
+    /// Adds the place to which `depth` keys lead, with all below it.
     fn add(&mut self, known: Below, depth: usize) -> Node {
         let node = self.nodes.len();
         let mut members = Members::default();

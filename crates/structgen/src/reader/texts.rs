@@ -368,6 +368,11 @@ mod tests {
         );
         assert_eq!(texts.written(texts.step(start, b'x')), None);
 
+        // Of two equal ones, the one that is surer is meant, though it stands later.
+        let equal = Texts::list(vec![listed("a", 2, 2, 0.05), listed("a", 9, 9, 0.8)]);
+        let written = equal.written(equal.step(equal.start(Window::ALL), b'a'));
+        assert_eq!(written, Some(Written { after: 10 }));
+
         // The last of many is as certain as the first.
         let many = (0..30).map(|at| listed(&at.to_string(), at, at, 0.99));
         let many = Texts::list(many.collect());
