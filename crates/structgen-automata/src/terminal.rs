@@ -76,6 +76,8 @@ struct Rare {
     /// For states whose span is limited: a span of fewer characters that is not.
     endless: FxHashMap<TerminalState, Span>,
     links: FxHashMap<TerminalState, Arc<Link>>,
+    /// Spans over several states, by each of these states: all of them are reached from it.
+    wide: FxHashMap<TerminalState, Span>,
 }
 
 /// The part that is locked for a step that is not cached.
@@ -470,6 +472,7 @@ impl Terminal {
             + found
             + rare.endless.capacity() * 24
             + rare.links.capacity() * 100
+            + rare.wide.capacity() * size_of::<(TerminalState, Span)>()
     }
 
     /// Returns the number of states built.

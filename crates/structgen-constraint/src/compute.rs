@@ -66,7 +66,7 @@ impl<'c> Compute<'c> {
                 depends_on_texts |= depends;
                 continue;
             }
-            match stretch(network, element, true)? {
+            match stretch(network, element, u32::MAX)? {
                 Some(stretch) => {
                     stretch.allow(tables.texts(), mask);
                     depends_on_texts |= self.behind_text(element, from, stretch, network, mask)?;
@@ -99,7 +99,7 @@ impl<'c> Compute<'c> {
         let SignedTrie { trie, signs } = self.tables.long();
         let covered = match *network.elements(sketch) {
             // There are too few long tokens to search for a span.
-            [element] => stretch(network, element, false)?,
+            [element] => stretch(network, element, 0)?,
             _ => None,
         };
         let covered = covered.map(|stretch| Stretch {
@@ -162,7 +162,7 @@ impl<'c> Compute<'c> {
         let Some(mut depends_on_texts) = taken.filter(|_| !at.except.is_empty()) else {
             return Ok(taken);
         };
-        let covered = stretch(network, element, true)?;
+        let covered = stretch(network, element, u32::MAX)?;
         for SignedTrie { trie, signs } in [&strings.closing, &strings.escaped_closing] {
             let rest = Walk {
                 trie,

@@ -210,7 +210,8 @@ impl Walk<'_> {
                 continue;
             }
             let span = if below >= FEWEST_NODES && region.is_none() {
-                next.span(network, self.searches && below >= MANY_NODES)
+                let is_many = self.searches && below >= MANY_NODES;
+                next.span(network, if is_many { below } else { 0 })
             } else {
                 None
             };
@@ -266,7 +267,7 @@ impl Walk<'_> {
             }
             let region = match region {
                 None if self.searches && below >= MANY_NODES && !is_free => {
-                    next.stretch(network)?.map(Region::new)
+                    next.stretch(network, below)?.map(Region::new)
                 }
                 region => region,
             };
@@ -308,7 +309,7 @@ impl Walk<'_> {
         let mut others = Vec::new();
         let elements = cursor.elements(network);
         for (element, from) in parts(network, elements)? {
-            let covered = stretch(network, element, true)?;
+            let covered = stretch(network, element, u32::MAX)?;
             if covered.is_none() && from == ByteSet::ALL {
                 others.push(element);
                 continue;

@@ -39,11 +39,11 @@ impl Network {
     }
 
     /// Returns texts that are known to continue from the state of the terminal on top. If none are known, finding them
-    /// takes a search, which is done only with `search`.
-    pub fn span(&self, frame: Frame, search: bool) -> Option<Span> {
+    /// takes a search, which is done only if it is worth it for so many steps `saved`.
+    pub fn span(&self, frame: Frame, saved: u32) -> Option<Span> {
         if frame.reads() {
             let terminal = self.terminals.get(frame.terminal);
-            terminal.span(frame.state, search)
+            terminal.span(frame.state, saved)
         } else {
             None
         }
@@ -100,7 +100,7 @@ impl Network {
 
     /// Returns the number of characters for which every plain text continues in a string.
     pub(super) fn free_for(&self, frame: Frame) -> Option<u32> {
-        let span = self.span(frame, true)?;
+        let span = self.span(frame, u32::MAX)?;
         (span.closed == ByteClasses::PLAIN).then_some(span.code_points)
     }
 

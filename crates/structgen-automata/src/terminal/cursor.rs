@@ -94,8 +94,8 @@ impl<'t> TerminalCursor<'t> {
     /// As [`Terminal::span`].
     #[inline]
     #[must_use]
-    pub fn span(self, search: bool) -> Option<Span> {
-        self.terminal.span_of(self.state, self.known, search)
+    pub fn span(self, saved: u32) -> Option<Span> {
+        self.terminal.span_of(self.state, self.known, saved)
     }
 
     /// Returns a superset of the bytes that may come next, if it is known without trying them.

@@ -21,8 +21,15 @@ const FEWEST: u32 = 8;
 /// How far a chain of counting states is followed. Few tokens are longer.
 const LONGEST: u32 = 16;
 
-/// The maximum number of states that continue side by side under the same characters.
-const MOST_STATES: usize = 32;
+/// The maximum number of states of a span without a maximum length. A class in a pattern has one for each letter, since
+/// a range may begin with it.
+const MOST_STATES: usize = 96;
+
+/// The maximum number of states of a span with a maximum length over several states.
+const MOST_IN_CHAIN: usize = 32;
+
+/// About how many steps of a trie take as long as finding out where the characters of a state lead.
+const STEPS: u32 = 128;
 
 /// How far a span over several states is followed.
 const LONGEST_WIDE: u32 = crate::SHORT_TEXT;
@@ -57,35 +64,30 @@ impl Link {
 
 impl Terminal {
     /// Returns texts that are known to continue from here, if they are worth a span. A span that the machine does not
-    /// know takes a search, which is done only with `search`.
+    /// know takes a search, which is done only if it is worth it for so many steps `saved`.
     #[inline]
-    pub fn span(&self, state: TerminalState, search: bool) -> Option<Span> {
-        self.span_of(state, &self.known[state as usize], search)
+    pub fn span(&self, state: TerminalState, saved: u32) -> Option<Span> {
+        self.span_of(state, &self.known[state as usize], saved)
     }
 
     #[inline]
-    pub(super) fn span_of(
-        &self,
-        state: TerminalState,
-        known: &State,
-        search: bool,
-    ) -> Option<Span> {
+    pub(super) fn span_of(&self, state: TerminalState, known: &State, saved: u32) -> Option<Span> {
         match known.span.load(Ordering::Acquire) {
-            NOT_ASKED => self.ask_for_span(state, search),
+            NOT_ASKED => self.ask_for_span(state, saved),
             NO_SPAN => None,
-            NOT_SEARCHED if !search => None,
-            NOT_SEARCHED => self.ask_for_span(state, search),
+            NOT_SEARCHED if saved == 0 => None,
+            NOT_SEARCHED => self.ask_for_span(state, saved),
             place => self.found_spans[place as usize].get().copied(),
         }
     }
 
     #[cold]
-    fn ask_for_span(&self, state: TerminalState, search: bool) -> Option<Span> {
+    fn ask_for_span(&self, state: TerminalState, saved: u32) -> Option<Span> {
         let known = self.source().numbered.span(state);
         let span = match known {
             Some(span) => Some(span),
             None if self.has_classes(state) => {
-                if !search {
+                if saved == 0 || !self.is_worth_searching(state, saved) {
                     let known = &self.known[state as usize].span;
                     // Another thread may have searched in the meantime.
                     let _ = known.compare_exchange(
@@ -124,6 +126,13 @@ impl Terminal {
         span
     }
 
+    /// Returns whether a search takes fewer steps than are saved: one by about every byte from each state to which
+    /// characters lead.
+    fn is_worth_searching(&self, state: TerminalState, saved: u32) -> bool {
+        let targets = self.link(state).map_or(0, |link| link.targets.len());
+        targets as u32 * STEPS <= saved
+    }
+
     /// Returns a span of fewer characters without a maximum length, beside one that has a maximum.
     pub(crate) fn endless_span(&self, state: TerminalState) -> Option<Span> {
         self.rare().endless.get(&state).copied()
@@ -147,19 +156,19 @@ impl Terminal {
         if link.targets.len() > MOST_STATES {
             return Ok(Some((self.find_chain(state, &link)?, None)));
         }
-        // The characters after which those that lead to one state continue.
-        let mut wide = link.complete;
-        for &(classes, target) in &link.targets {
-            let goes_on = target == link.target
-                || self.has_classes(target) && link.closed.is_subset(self.link(target)?.complete);
-            if !goes_on {
-                wide = wide & !classes;
-            }
-        }
+        let wide = self.wide(&link)?;
         if wide.is_subset(link.closed) {
             return Ok(Some((self.find_chain(state, &link)?, None)));
         }
-        let endless = self.find_wide_span(state, &link, wide)?;
+        let mut endless = self.find_wide_span(state, &link, wide)?;
+        if endless.is_none() && link.target != state {
+            // Some characters lead out of what most of them lead into.
+            let behind = self.link(link.target)?;
+            let closed = self.wide(&behind)?;
+            if let Some(span) = self.find_wide_span(link.target, &behind, closed)? {
+                endless = self.find_wide_span(state, &link, wide & span.closed)?;
+            }
+        }
         if let Some(span) = endless.filter(|span| span.closed == wide) {
             return Ok(Some((span, None)));
         }
@@ -180,6 +189,19 @@ impl Terminal {
             return Ok(Some((other, None)));
         }
         Ok(Some((chain, is_endless.then_some(other))))
+    }
+
+    /// Returns the characters after which those that lead to one state continue.
+    fn wide(&self, link: &Link) -> Result<ByteClasses, StepError> {
+        let mut wide = link.complete;
+        for &(classes, target) in &link.targets {
+            let goes_on = target == link.target
+                || self.has_classes(target) && link.closed.is_subset(self.link(target)?.complete);
+            if !goes_on {
+                wide = wide & !classes;
+            }
+        }
+        Ok(wide)
     }
 
     /// Returns the span of the characters that lead from one state to one other, and so on.
@@ -209,15 +231,20 @@ impl Terminal {
     }
 
     /// Returns an unlimited span of characters that lead to states from which all of them continue, if it has
-    /// characters beyond those of the link that lead to one state; `None` otherwise.
+    /// more characters than those of the link that lead to one state; `None` otherwise.
     fn find_wide_span(
         &self,
         state: TerminalState,
         link: &Link,
         mut closed: ByteClasses,
     ) -> Result<Option<Span>, StepError> {
+        // The states of a span share it: whatever one of them leads to, the others allow.
+        let known = self.rare().wide.get(&state).copied();
+        if let Some(span) = known.filter(|span| span.closed == closed) {
+            return Ok(Some(span));
+        }
         // Fewer characters lead to fewer states, all of which must accept them.
-        while !closed.is_subset(link.closed) && link.closed.is_subset(closed) {
+        while closed.len() > link.closed.len() {
             let mut span = Span {
                 closed,
                 code_points: u32::MAX,
@@ -244,6 +271,8 @@ impl Terminal {
                 return Ok(None);
             }
             if closed == span.closed {
+                let shared = states.into_iter().map(|state| (state, span));
+                self.rare().wide.extend(shared);
                 return Ok(Some(span));
             }
         }
@@ -282,7 +311,7 @@ impl Terminal {
                     }
                 }
             }
-            if !goes_on || states.len() > MOST_STATES {
+            if !goes_on || states.len() > MOST_IN_CHAIN {
                 break;
             }
             span.code_points += 1;

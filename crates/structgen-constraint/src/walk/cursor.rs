@@ -233,10 +233,14 @@ impl<'n> Cursor<'n> {
     }
 
     /// Returns a span of text that continues from here, including everything that may leave it.
-    pub(super) fn stretch(self, network: &'n Call<'_>) -> Result<Option<Span>, LimitExceeded> {
+    pub(super) fn stretch(
+        self,
+        network: &'n Call<'_>,
+        saved: u32,
+    ) -> Result<Option<Span>, LimitExceeded> {
         match self {
             Self::Inside(top) | Self::Ending { top, .. } => {
-                let stretch = stretch(network, top.element, true)?;
+                let stretch = stretch(network, top.element, saved)?;
                 Ok(stretch.map(|stretch| stretch.span))
             }
             Self::Set(_) | Self::Nowhere => Ok(None),
@@ -262,14 +266,14 @@ impl<'n> Cursor<'n> {
 
     /// Returns a span of text that continues from here, whatever may leave it.
     #[inline]
-    pub(super) fn span(self, network: &'n Call<'_>, search: bool) -> Option<Span> {
+    pub(super) fn span(self, network: &'n Call<'_>, saved: u32) -> Option<Span> {
         let set = match self {
-            Self::Inside(top) | Self::Ending { top, .. } => return top.at.span(search),
+            Self::Inside(top) | Self::Ending { top, .. } => return top.at.span(saved),
             Self::Set(set) => set,
             Self::Nowhere => return None,
         };
         let elements = network.elements(set).iter().take(MOST_ELEMENTS);
-        let spans = elements.filter_map(|element| network.span(element.frame, search));
+        let spans = elements.filter_map(|element| network.span(element.frame, saved));
         // The largest one.
         spans.max_by_key(|span| (span.closed.len(), span.code_points))
     }
@@ -339,9 +343,9 @@ impl Stretch {
 pub(crate) fn stretch(
     network: &Call<'_>,
     element: Element,
-    search: bool,
+    saved: u32,
 ) -> Result<Option<Stretch>, LimitExceeded> {
-    let Some(span) = network.span(element.frame, search) else {
+    let Some(span) = network.span(element.frame, saved) else {
         return Ok(None);
     };
     let Some(span) = with_ends(network, element, span)? else {

@@ -68,7 +68,7 @@ impl Walk<'_> {
                 }
             };
             if below >= FEWEST_NODES
-                && let Some(span) = next.span(false)
+                && let Some(span) = next.span(0)
             {
                 if self.signs.below(i).is_within(&span, 0) {
                     self.allow(trie.subtree_tokens(i), mask);

@@ -222,6 +222,19 @@ fn few_words(count: u32) -> Regular {
     ])
 }
 
+/// Letters, digits, spaces and dots, and ranges of them in order, as in the classes of patterns.
+fn ranges() -> Regular {
+    let groups = [('0', '9'), ('A', 'Z'), ('a', 'z')];
+    let single = groups.into_iter().chain([(' ', ' '), ('.', '.')]);
+    let ranges = groups.into_iter().flat_map(|(first, last)| {
+        (first..=last).flat_map(move |low| {
+            (low..=last).map(move |high| Regular::literal(&format!("{low}-{high}")))
+        })
+    });
+    let single = Regular::Chars(CharSet::new(single));
+    Regular::repeat(Regular::union(ranges.chain([single])), 0, None)
+}
+
 /// Texts continue beyond the known span of a state: after other characters than it begins with, or after more.
 #[test]
 fn texts_longer_than_a_known_stretch_are_taken() {
@@ -262,6 +275,15 @@ fn texts_longer_than_a_known_stretch_are_taken() {
         // non-ASCII characters.
         few_words(2),
         few_words(6),
+        // Two such sets, each with a state for every letter; a `!` leads from the start of one to the other.
+        Regular::concat([
+            Regular::literal("["),
+            Regular::union([
+                Regular::concat([Regular::literal("!"), ranges(), Regular::literal("}")]),
+                Regular::concat([ranges(), Regular::literal("]")]),
+            ]),
+            Regular::repeat(letters(), 0, None),
+        ]),
     ];
     let many = |bounds: &[(u32, u32)]| -> Vec<Regular> {
         let counted = bounds

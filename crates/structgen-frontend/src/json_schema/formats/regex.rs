@@ -6,8 +6,8 @@ use super::syntax::{any, between, char_set, class, digit, hex, many, optional, s
 
 /// What the compiled set leaves out, for the compile report.
 pub(super) const LEFT_OUT: &str = "patterns with groups nested more than five deep, back-references by number, ranges in classes \
-     other than of digits and of letters, two names of groups with the same first letter, and references by name other than to one-letter \
-     groups before them are left out";
+     other than of digits and of letters, `(?<` in classes, two names of groups with the same first letter, and references \
+     by name other than to one-letter groups before them are left out";
 
 /// The maximum nesting of groups.
 const DEPTH: u32 = 5;
@@ -45,17 +45,12 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Parts in which the characters of `without` do not occur unescaped.
+    /// Parts in which the characters of `without` do not occur unescaped, except in classes.
     fn new(without: &str) -> Self {
         let quantifier = optional(seq([any([class("*+?"), braces()]), optional(text("?"))]));
         let plain = char_set(&format!("^$\\.*+?()[]{{}}|{without}")).complement();
         let plain = Regular::Chars(plain);
-        let atom = any([
-            plain,
-            text("."),
-            seq([text("\\"), escape("")]),
-            bracketed(without),
-        ]);
+        let atom = any([plain, text("."), seq([text("\\"), escape("")]), bracketed()]);
         let assertion = texts(&["^", "$", "\\b", "\\B"]);
         Self {
             simple: any([seq([atom, quantifier.clone()]), assertion]),
@@ -278,9 +273,8 @@ fn properties() -> Regular {
 }
 
 /// A class in brackets. A hyphen is literal only at either end, and ranges are in order.
-fn bracketed(without: &str) -> Regular {
-    let plain = char_set(&format!("]\\^{without}-")).complement();
-    let plain = Regular::Chars(plain);
+fn bracketed() -> Regular {
+    let plain = Regular::Chars(char_set("]\\^-").complement());
     let escaped = seq([text("\\"), escape("b")]);
     let items = vec![plain, text("^"), escaped, ranges()];
     let mut first = items.clone();
@@ -292,7 +286,15 @@ fn bracketed(without: &str) -> Regular {
         many(any(items)),
         hyphen(),
     ]));
-    seq([text("["), optional(text("^")), behind, text("]")])
+    let contents = without_group_names(seq([optional(text("^")), behind]));
+    seq([text("["), contents, text("]")])
+}
+
+/// The texts that do not contain `(?<`. In a class it begins no name of a group, but it would count for
+/// [`distinct_names`], and letters in a class would lead to as many states as there are sets of names.
+fn without_group_names(texts: Regular) -> Regular {
+    let begun = [Regular::any_text(), text("(?<"), Regular::any_text()];
+    Regular::Intersection([texts, Regular::Complement(seq(begun).into())].into())
 }
 
 /// Ranges of digits and of letters, in order. They are literals, all of which become one automaton: a class would
@@ -332,6 +334,7 @@ mod tests {
             "\\p{L}\\P{Script=Greek}",
             "a{2}b{2,}c{2,10}d{0,0}",
             "(((((a)))))",
+            "(?<n>[(?][?<])[<]{2}\\k<n>",
         ] {
             assert!(contains(&patterns, pattern), "{pattern}");
             let read = crate::regex::parse(pattern, crate::regex::RegexOptions::json_schema());
@@ -355,6 +358,7 @@ mod tests {
             "(?<n>a)(?<n>b)",
             "\\k<n>",
             "(?<n>a)\\k<m>",
+            "[(?<]",
             "a)",
             "(a",
             "[a",
