@@ -38,7 +38,8 @@ class Asker:
     def __init__(self, c, writer, fold):
         self.c, self.w, self.fold = c, writer, fold
         self.style, self.literals = c.pick(STYLES), c.pick(["plain", "plain", "plain", "upper", "space", "kebab", "title"])
-        self.described = c.pick([0, 0.5, 1, 1])
+        # What was written is mostly needed: without it, nothing says which of several values is meant.
+        self.described = c.pick([0.8, 1, 1, 1])
         self.nullable = c.chance(0.6)
         self.glossed = c.chance(0.25)
         self.vague = c.pick(VAGUE).split() if c.chance(0.05) else None
@@ -170,7 +171,7 @@ class Asker:
         if len(fields) == 1:
             made = [self.leaf(fields[0], v)[:2] for v in columns[0] if v is not None]
             item = made[0][0] if made else {"type": "string"}
-            forms = {("format" in s, "enum" in s, s.get("type")) for s, _ in made}
+            forms = {("format" in s, "enum" in s, "pattern" in s, s.get("type")) for s, _ in made}
             if len(forms) > 1 or "enum" in item or "format" in item or "pattern" in item or "minimum" in item:
                 item = self.common(fields[0], columns[0])
                 made = [(None, self.viewed(v, item, fields[0].source.view)) for v in columns[0] if v is not None]
