@@ -21,7 +21,7 @@ pub use self::cursor::TerminalCursor;
 use self::numbering::{Numbered, Numbering};
 use self::span::{Link, Run};
 use self::state::{NOT_FINAL, Row, State, Steps, UNKNOWN, fill};
-use crate::bytes::common_run;
+use crate::bytes::{ByteClasses, common_run};
 use crate::meter;
 use crate::{
     ByteSet, Children, Continuations, LimitExceeded, Listing, LiteralsPlace, Machine, SHORT_TEXT,
@@ -76,8 +76,11 @@ struct Rare {
     /// For states whose span is limited: a span of fewer characters that is not.
     endless: FxHashMap<TerminalState, Span>,
     links: FxHashMap<TerminalState, Arc<Link>>,
-    /// Spans over several states, by each of these states: all of them are reached from it.
-    wide: FxHashMap<TerminalState, Span>,
+    /// The number of bytes of the links.
+    link_bytes: usize,
+    /// Of spans over several states, by each of these states: the characters for which one was searched, and what was
+    /// found.
+    wide: FxHashMap<TerminalState, (ByteClasses, Option<Span>)>,
 }
 
 /// The part that is locked for a step that is not cached.
@@ -470,9 +473,10 @@ impl Terminal {
         size_of::<Self>()
             + known
             + found
-            + rare.endless.capacity() * 24
-            + rare.links.capacity() * 100
-            + rare.wide.capacity() * size_of::<(TerminalState, Span)>()
+            + rare.endless.capacity() * size_of::<(TerminalState, Span)>()
+            + rare.links.capacity() * size_of::<(TerminalState, usize)>()
+            + rare.link_bytes
+            + rare.wide.capacity() * size_of::<(TerminalState, ByteClasses, Option<Span>)>()
     }
 
     /// Returns the number of states built.

@@ -56,6 +56,11 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// Returns whether too few characters lead to one state.
+    fn is_small(&self) -> bool {
+        self.closed.len() < FEWEST && !self.closed.contains(b' ')
+    }
+
     /// Returns whether all characters of the classes lead to the state.
     pub(crate) fn leads_to(&self, state: TerminalState, classes: ByteClasses) -> bool {
         self.target == state && classes.is_subset(self.closed)
@@ -64,7 +69,7 @@ impl Link {
 
 impl Terminal {
     /// Returns texts that are known to continue from here, if they are worth a span. A span that the machine does not
-    /// know takes a search, which is done only if it is worth it for so many steps `saved`.
+    /// know takes a search, which is made only if it takes fewer steps than the `saved` ones.
     #[inline]
     pub fn span(&self, state: TerminalState, saved: u32) -> Option<Span> {
         self.span_of(state, &self.known[state as usize], saved)
@@ -75,7 +80,7 @@ impl Terminal {
         match known.span.load(Ordering::Acquire) {
             NOT_ASKED => self.ask_for_span(state, saved),
             NO_SPAN => None,
-            NOT_SEARCHED if saved == 0 => None,
+            NOT_SEARCHED if saved == 0 || !self.is_worth_searching(state, saved) => None,
             NOT_SEARCHED => self.ask_for_span(state, saved),
             place => self.found_spans[place as usize].get().copied(),
         }
@@ -127,10 +132,16 @@ impl Terminal {
     }
 
     /// Returns whether a search takes fewer steps than are saved: one by about every byte from each state to which
-    /// characters lead.
+    /// characters lead, unless it ends at the first or another state's search has found the span.
     fn is_worth_searching(&self, state: TerminalState, saved: u32) -> bool {
-        let targets = self.link(state).map_or(0, |link| link.targets.len());
-        targets as u32 * STEPS <= saved
+        let Ok(link) = self.link(state) else {
+            return true;
+        };
+        let targets = link.targets.len();
+        link.is_small()
+            || targets > MOST_STATES
+            || targets as u32 * STEPS <= saved
+            || self.rare().wide.contains_key(&state)
     }
 
     /// Returns a span of fewer characters without a maximum length, beside one that has a maximum.
@@ -149,7 +160,7 @@ impl Terminal {
     /// with a maximum length, there may be one of fewer characters without.
     pub(crate) fn find_span(&self, state: TerminalState) -> Result<Option<Found>, StepError> {
         let link = self.link(state)?;
-        if link.closed.len() < FEWEST && !link.closed.contains(b' ') {
+        if link.is_small() {
             return Ok(None);
         }
         // Each target's link takes a step by every byte, and no span is followed over that many.
@@ -161,9 +172,9 @@ impl Terminal {
             return Ok(Some((self.find_chain(state, &link)?, None)));
         }
         let mut endless = self.find_wide_span(state, &link, wide)?;
-        if endless.is_none() && link.target != state {
-            // Some characters lead out of what most of them lead into.
-            let behind = self.link(link.target)?;
+        let behind = self.link(link.target)?;
+        if endless.is_none() && link.target != state && behind.targets.len() <= MOST_STATES {
+            // The characters of the state behind, in case that others lead out of its span.
             let closed = self.wide(&behind)?;
             if let Some(span) = self.find_wide_span(link.target, &behind, closed)? {
                 endless = self.find_wide_span(state, &link, wide & span.closed)?;
@@ -230,19 +241,39 @@ impl Terminal {
         Ok(span)
     }
 
-    /// Returns an unlimited span of characters that lead to states from which all of them continue, if it has
-    /// more characters than those of the link that lead to one state; `None` otherwise.
+    /// Returns an unlimited span of characters that lead to states from which all of them continue, if these are not
+    /// too many and it has more classes than lead to one state; `None` otherwise.
     fn find_wide_span(
         &self,
         state: TerminalState,
         link: &Link,
-        mut closed: ByteClasses,
+        classes: ByteClasses,
     ) -> Result<Option<Span>, StepError> {
-        // The states of a span share it: whatever one of them leads to, the others allow.
         let known = self.rare().wide.get(&state).copied();
-        if let Some(span) = known.filter(|span| span.closed == closed) {
-            return Ok(Some(span));
+        if let Some((searched, found)) = known
+            && searched == classes
+        {
+            return Ok(found);
         }
+        let found = self.search_wide_span(state, link, classes)?;
+        let mut rare = self.rare();
+        if let Some((span, states)) = &found {
+            // Each of the states leads only to others of them, so the span holds for all.
+            let shared = { states.iter() }.map(|&state| (state, (span.closed, Some(*span))));
+            rare.wide.extend(shared);
+        }
+        let found = found.map(|(span, _)| span);
+        rare.wide.insert(state, (classes, found));
+        Ok(found)
+    }
+
+    /// Like [`find_wide_span`](Self::find_wide_span), with the states.
+    fn search_wide_span(
+        &self,
+        state: TerminalState,
+        link: &Link,
+        mut closed: ByteClasses,
+    ) -> Result<Option<(Span, Vec<TerminalState>)>, StepError> {
         // Fewer characters lead to fewer states, all of which must accept them.
         while closed.len() > link.closed.len() {
             let mut span = Span {
@@ -271,9 +302,7 @@ impl Terminal {
                 return Ok(None);
             }
             if closed == span.closed {
-                let shared = states.into_iter().map(|state| (state, span));
-                self.rare().wide.extend(shared);
-                return Ok(Some(span));
+                return Ok(Some((span, states)));
             }
         }
         Ok(None)
@@ -363,7 +392,9 @@ impl Terminal {
             complete,
             targets,
         });
-        self.rare().links.insert(state, link.clone());
+        let mut rare = self.rare();
+        rare.link_bytes += size_of::<Link>() + size_of_val(&*link.targets);
+        rare.links.insert(state, link.clone());
         Ok(link)
     }
 

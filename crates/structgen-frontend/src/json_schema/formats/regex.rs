@@ -6,8 +6,8 @@ use super::syntax::{any, between, char_set, class, digit, hex, many, optional, s
 
 /// What the compiled set leaves out, for the compile report.
 pub(super) const LEFT_OUT: &str = "patterns with groups nested more than five deep, back-references by number, ranges in classes \
-     other than of digits and of letters, `(?<` in classes, two names of groups with the same first letter, and references \
-     by name other than to one-letter groups before them are left out";
+     other than of digits and of letters, `(?<` in classes, two names of groups with the same first letter (`\\(?<a` counts \
+     as one), and references by name other than to one-letter groups before them are left out";
 
 /// The maximum nesting of groups.
 const DEPTH: u32 = 5;
@@ -98,7 +98,7 @@ impl Pieces {
 
 /// Patterns with one named group, whose name is one letter, and references to it after it.
 fn with_references() -> Regular {
-    // Without an unescaped `<`, nothing else looks like the start of such a group.
+    // Without an unescaped `<` outside classes and `(?<` in them, nothing else looks like the start of such a group.
     let pieces = Pieces::new("<");
     let unnamed = pieces.unnamed(DEPTH_OF_NAMED);
     let name = || class("A-Za-z_");
