@@ -132,14 +132,15 @@ impl Terminal {
     }
 
     /// Returns whether a search takes fewer steps than are saved: one by about every byte from each state to which
-    /// characters lead, unless it ends at the first or another state's search has found the span.
+    /// characters lead. If these are few, that is always worth it; if they are too many, there is no such search, and
+    /// what was found for another state is known.
     fn is_worth_searching(&self, state: TerminalState, saved: u32) -> bool {
         let Ok(link) = self.link(state) else {
             return true;
         };
         let targets = link.targets.len();
         link.is_small()
-            || targets > MOST_STATES
+            || !(MOST_IN_CHAIN..=MOST_STATES).contains(&targets)
             || targets as u32 * STEPS <= saved
             || self.rare().wide.contains_key(&state)
     }
