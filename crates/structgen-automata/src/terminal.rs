@@ -474,7 +474,7 @@ impl Terminal {
             + known
             + found
             + rare.endless.capacity() * size_of::<(TerminalState, Span)>()
-            + rare.links.capacity() * size_of::<(TerminalState, usize)>()
+            + rare.links.capacity() * size_of::<(TerminalState, Arc<Link>)>()
             + rare.link_bytes
             + rare.wide.capacity() * size_of::<(TerminalState, ByteClasses, Option<Span>)>()
     }

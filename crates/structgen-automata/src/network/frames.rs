@@ -39,7 +39,7 @@ impl Network {
     }
 
     /// Returns texts that are known to continue from the state of the terminal on top. If none are known, finding them
-    /// takes a search, which is made only if it takes fewer steps than the `saved` ones.
+    /// takes a search, which is made only if it is worth it for the steps of a walk that a span may save: `saved`.
     pub fn span(&self, frame: Frame, saved: u32) -> Option<Span> {
         if frame.reads() {
             let terminal = self.terminals.get(frame.terminal);

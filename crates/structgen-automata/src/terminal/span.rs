@@ -28,6 +28,9 @@ const MOST_STATES: usize = 96;
 /// The maximum number of states of a span with a maximum length over several states.
 const MOST_IN_CHAIN: usize = 32;
 
+/// With fewer states to which characters lead, a search is always worth it.
+const FEW_TARGETS: usize = 32;
+
 /// About how many steps of a trie take as long as finding out where the characters of a state lead.
 const STEPS: u32 = 128;
 
@@ -69,7 +72,7 @@ impl Link {
 
 impl Terminal {
     /// Returns texts that are known to continue from here, if they are worth a span. A span that the machine does not
-    /// know takes a search, which is made only if it takes fewer steps than the `saved` ones.
+    /// know takes a search, which is made only if it is worth it for the steps of a walk that a span may save: `saved`.
     #[inline]
     pub fn span(&self, state: TerminalState, saved: u32) -> Option<Span> {
         self.span_of(state, &self.known[state as usize], saved)
@@ -140,7 +143,7 @@ impl Terminal {
         };
         let targets = link.targets.len();
         link.is_small()
-            || !(MOST_IN_CHAIN..=MOST_STATES).contains(&targets)
+            || !(FEW_TARGETS..=MOST_STATES).contains(&targets)
             || targets as u32 * STEPS <= saved
             || self.rare().wide.contains_key(&state)
     }
@@ -173,11 +176,12 @@ impl Terminal {
             return Ok(Some((self.find_chain(state, &link)?, None)));
         }
         let mut endless = self.find_wide_span(state, &link, wide)?;
-        let behind = self.link(link.target)?;
-        if endless.is_none() && link.target != state && behind.targets.len() <= MOST_STATES {
-            // The characters of the state behind, in case that others lead out of its span.
-            let closed = self.wide(&behind)?;
-            if let Some(span) = self.find_wide_span(link.target, &behind, closed)? {
+        if endless.is_none() && link.target != state {
+            // Some characters may lead elsewhere than most: without them, this state may share the next one's span.
+            let next = self.link(link.target)?;
+            if next.targets.len() <= MOST_STATES
+                && let Some(span) = self.find_wide_span(link.target, &next, self.wide(&next)?)?
+            {
                 endless = self.find_wide_span(state, &link, wide & span.closed)?;
             }
         }
@@ -394,8 +398,10 @@ impl Terminal {
             targets,
         });
         let mut rare = self.rare();
-        rare.link_bytes += size_of::<Link>() + size_of_val(&*link.targets);
-        rare.links.insert(state, link.clone());
+        // Another thread may have found it as well.
+        if rare.links.insert(state, link.clone()).is_none() {
+            rare.link_bytes += size_of::<Link>() + size_of_val(&*link.targets);
+        }
         Ok(link)
     }
 
