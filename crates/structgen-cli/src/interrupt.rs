@@ -10,7 +10,7 @@ use structgen::Model;
 use structgen::decode::engine::StopHandle;
 
 /// The exit code that shells report for a program ended by Ctrl-C: 128 plus the signal's number.
-pub(crate) const EXIT_CODE: u8 = 130;
+const EXIT_CODE: u8 = 130;
 
 static HAPPENED: AtomicBool = AtomicBool::new(false);
 static MODELS: Mutex<Vec<StopHandle>> = Mutex::new(Vec::new());
@@ -46,8 +46,13 @@ pub(crate) fn outcome() -> ExitCode {
     ExitCode::from(EXIT_CODE)
 }
 
-#[allow(clippy::exit, reason = "nobody waits, or has anything to keep")]
-fn exit() {
+/// Ends the process at once. Nothing is cleaned up: a model may be running, and ONNX Runtime's own clean-up at exit
+/// would crash beneath it.
+pub(crate) fn exit() -> ! {
+    #[cfg(unix)]
+    signal_hook::low_level::exit(EXIT_CODE.into());
+    #[cfg(not(unix))]
+    #[allow(clippy::exit, reason = "the system ends all other threads first")]
     std::process::exit(EXIT_CODE.into());
 }
 

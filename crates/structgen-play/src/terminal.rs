@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, read};
@@ -75,7 +75,7 @@ pub fn play(start: Start, subject: impl Subject + 'static) -> Result<Redraws, Te
     let (app, first) = App::new(start, subject.vocabulary());
     let (messages, inbox) = channel::<Option<Message>>();
     let (effects, work) = channel();
-    spawn("play-model", {
+    let model = spawn("play-model", {
         let messages = messages.clone();
         move || answer_all(subject, &work, Farewell(messages))
     })?;
@@ -84,12 +84,18 @@ pub fn play(start: Start, subject: impl Subject + 'static) -> Result<Redraws, Te
     spawn("play-keys", move || while pass_on(read(), &messages) {})?;
     let result = run(app, first, &inbox, &effects);
     drop(restored);
+    drop((effects, inbox));
+    // A process must not exit while a model runs. If the thread panicked, the result says that the worker ended.
+    let _ = model.join();
     result
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TerminalError> {
+fn spawn(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, TerminalError> {
     let named = thread::Builder::new().name(name.to_owned());
-    named.spawn(work).map(drop).map_err(TerminalError::Io)
+    named.spawn(work).map_err(TerminalError::Io)
 }
 
 /// Restores the terminal when it is dropped; a panic in any thread restores it before its message is printed.

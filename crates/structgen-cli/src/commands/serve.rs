@@ -25,6 +25,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::Outcome;
 use crate::args::{at_least_one, tables_folder};
 use crate::error::DONE;
+use crate::interrupt;
 use crate::output::{note, tell};
 
 /// Options of `structgen serve`.
@@ -235,8 +236,8 @@ async fn asked_to_stop() {
     }
     tokio::spawn(async {
         if signal::ctrl_c().await.is_ok() {
-            #[allow(clippy::exit, reason = "whoever asks twice does not wait")]
-            std::process::exit(130);
+            // Whoever asks twice does not wait.
+            interrupt::exit();
         }
     });
 }

@@ -11,7 +11,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use crate::request::Resources;
 use crate::scheduler::Tasks;
@@ -27,8 +27,10 @@ use worker::Worker;
 ///
 /// An engine is a handle: cloning it is cheap, and all clones submit to the same queue. It runs one or more
 /// [schedulers](Scheduler), each with its own model session and thread. One scheduler batches concurrent requests;
-/// several use several cores, which is faster for small models. When the last handle is dropped, submitted requests
-/// still run to completion.
+/// several use several cores, which is faster for small models.
+///
+/// An engine lives as long as one of its handles or [runs](Run). Dropping the last one waits for the step in progress:
+/// afterwards no thread of the engine runs, and its models are freed.
 ///
 /// ```
 /// use structgen_decode::{Engine, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};
@@ -56,9 +58,10 @@ pub struct Engine {
     handle: Arc<Handle>,
 }
 
-/// The state shared by all clones of an engine; dropping it lets the workers end.
+/// The state shared by an engine's clones and runs; dropping it ends the workers.
 struct Handle {
     shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
     target: ModelInfo,
     draft: Option<ModelInfo>,
     heads_width: Option<usize>,
@@ -128,6 +131,14 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.shared.queue().is_closed = true;
         self.shared.changed.notify_all();
+        let this = thread::current().id();
+        for worker in self.workers.drain(..) {
+            // A worker that wakes a task may drop the last run with it, and must not wait for itself.
+            if worker.thread().id() != this {
+                // Whoever waited for a worker that panicked knows of it.
+                let _ = worker.join();
+            }
+        }
     }
 }
 
@@ -160,8 +171,9 @@ impl Engine {
             usage: schedulers.iter().map(|_| Mutex::default()).collect(),
             is_stopped: Arc::default(),
         });
-        let handle = Handle {
+        let mut handle = Handle {
             shared: Arc::clone(&shared),
+            workers: Vec::with_capacity(schedulers.len()),
             target: resources.target.clone(),
             draft: resources.draft.cloned(),
             heads_width: resources.heads_width,
@@ -173,7 +185,9 @@ impl Engine {
             let worker = Worker::new(number, scheduler, Arc::clone(&shared));
             let thread = thread::Builder::new().name("structgen".to_owned());
             let spawned = thread.spawn(move || worker.run());
-            spawned.map_err(|_| GenerateError::NoWorker)?;
+            handle
+                .workers
+                .push(spawned.map_err(|_| GenerateError::NoWorker)?);
         }
         Ok(Self {
             handle: Arc::new(handle),
@@ -186,7 +200,7 @@ impl Engine {
     /// If the request is invalid; [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`] if it exceeds the
     /// schedulers' limits.
     pub fn submit(&self, request: impl Submit) -> Result<Run, GenerateError> {
-        let handle = &*self.handle;
+        let handle = &self.handle;
         let resources = Resources {
             codec: &handle.codec,
             target: &handle.target,
@@ -214,7 +228,7 @@ impl Engine {
             queue.waiting.insert(at, Submission { tasks, channel });
         }
         handle.shared.changed.notify_one();
-        Ok(Run::new(channel))
+        Ok(Run::new(channel, Arc::clone(handle)))
     }
 
     /// Returns a handle that cancels all requests from anywhere, such as a signal handler. It does not keep the engine

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use structgen_vocab::TokenId;
 
+use super::Handle;
 use crate::{GenerateError, GeneratedToken, Outputs};
 
 /// A piece of an output as it is generated: a [`Delta`](crate::Delta) sent to another thread.
@@ -30,9 +31,11 @@ pub struct Event {
 ///
 /// Get its outputs with [`wait`](Run::wait), or by awaiting it: a run is a future. If the request asked for
 /// [events](crate::Request::events), the run is also an iterator over them, which ends with the request. Dropping a run
-/// cancels its request.
+/// cancels its request; if no [engine](super::Engine) and no other run is left, it also ends the engine.
 pub struct Run {
     channel: Arc<Channel>,
+    /// Keeps the workers running.
+    _engine: Arc<Handle>,
 }
 
 /// The state shared by a worker and the submitter of a request.
@@ -101,8 +104,11 @@ impl Channel {
 }
 
 impl Run {
-    pub(super) fn new(channel: Arc<Channel>) -> Self {
-        Self { channel }
+    pub(super) fn new(channel: Arc<Channel>, engine: Arc<Handle>) -> Self {
+        Self {
+            channel,
+            _engine: engine,
+        }
     }
 
     /// Waits for the outputs. Events that were not read are dropped.

@@ -34,7 +34,7 @@ impl Worker {
         }
     }
 
-    /// Runs requests until the engine is dropped and nothing is left.
+    /// Runs requests until the engine and its runs are dropped.
     pub(super) fn run(mut self) {
         while self.take_in() {
             self.cancel();
@@ -80,30 +80,33 @@ impl Worker {
                 .unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
+        let mut refused = Vec::new();
         // Leave to an idle worker what it could start at once.
         while (self.scheduler.is_idle() || queue.idle == 0)
             && self.scheduler.has_room()
             && let Some(submission) = queue.waiting.pop_front()
         {
-            queue.tasks -= submission.tasks.tasks.len();
-            self.submit(submission);
-        }
-        !self.scheduler.is_idle() || !queue.waiting.is_empty() || !queue.is_closed
-    }
-
-    fn submit(&mut self, submission: Submission) {
-        let Submission { tasks, channel } = submission;
-        match self.scheduler.submit_tasks(tasks) {
-            Ok(ticket) => {
-                let active = Active {
-                    channel,
-                    told: BTreeMap::new(),
-                    was_cancelled: false,
-                };
-                self.runs.insert(ticket, active);
+            let Submission { tasks, channel } = submission;
+            queue.tasks -= tasks.tasks.len();
+            match self.scheduler.submit_tasks(tasks) {
+                Ok(ticket) => {
+                    let active = Active {
+                        channel,
+                        told: BTreeMap::new(),
+                        was_cancelled: false,
+                    };
+                    self.runs.insert(ticket, active);
+                }
+                Err(error) => refused.push((channel, error)),
             }
-            Err(error) => channel.end(Err(error)),
         }
+        let is_over = self.scheduler.is_idle() && queue.waiting.is_empty() && queue.is_closed;
+        // Whoever is woken may drop the engine, which locks the queue.
+        drop(queue);
+        for (channel, error) in refused {
+            channel.end(Err(error));
+        }
+        !is_over
     }
 
     /// Cancels the requests that were cancelled since the last step.
@@ -143,7 +146,10 @@ impl Drop for Worker {
         queue.workers -= 1;
         if queue.workers == 0 {
             queue.tasks = 0;
-            for submission in queue.waiting.drain(..) {
+            let waiting = std::mem::take(&mut queue.waiting);
+            // Whoever is woken may drop the engine, which locks the queue.
+            drop(queue);
+            for submission in waiting {
                 submission.channel.end(Err(GenerateError::Stopped));
             }
         }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -210,6 +210,75 @@ fn a_cancelled_request_is_gone_within_a_step_and_dropping_a_run_cancels_it() {
     stays.cancel();
     drop(go);
     stays.wait().unwrap();
+}
+
+#[test]
+fn an_engine_lives_as_long_as_its_runs_and_no_longer() {
+    let vocabulary = vocabulary();
+    // Dropped with the model, which a worker owns.
+    let model_of_engine = Arc::new(());
+    let model = |delay| {
+        let owned = Arc::clone(&model_of_engine);
+        hooked(endless(&vocabulary), move |_, _| {
+            thread::sleep(delay);
+            let _ = &owned;
+            Ok(())
+        })
+    };
+    let submit = |engine: &Engine, tokens| {
+        let request = Request::new(prompt(4, 1), free(&vocabulary)).with_options(up_to(tokens));
+        engine.submit(request).unwrap()
+    };
+    let engine = Engine::new([scheduler(model(Duration::ZERO), &vocabulary)]).unwrap();
+    let run = submit(&engine, 20);
+    drop(engine);
+    let output = run.wait().unwrap().single().unwrap();
+    assert_eq!(output.finish, FinishReason::MaxTokens);
+    assert_eq!(Arc::strong_count(&model_of_engine), 1);
+
+    let slow = || scheduler(model(Duration::from_millis(20)), &vocabulary);
+    let engine = Engine::new([slow(), slow()]).unwrap();
+    let runs: Vec<_> = (0..6).map(|_| submit(&engine, 500)).collect();
+    let mut first = submit(&engine, 500);
+    drop(engine);
+    assert!(!first.has_ended());
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut first).poll(&mut cx).is_pending());
+    drop(first);
+    assert_eq!(Arc::strong_count(&model_of_engine), 3);
+    drop(runs);
+    assert_eq!(Arc::strong_count(&model_of_engine), 1);
+}
+
+/// Drops what it holds when it is woken.
+struct Dropper(Mutex<Option<structgen_decode::Run>>);
+
+impl Wake for Dropper {
+    fn wake(self: Arc<Self>) {
+        drop(self.0.lock().unwrap().take());
+    }
+}
+
+#[test]
+fn a_worker_may_drop_the_last_run() {
+    let vocabulary = vocabulary();
+    let (model, go, runs) = gated(endless(&vocabulary));
+    let engine = Engine::new([scheduler(model, &vocabulary)]).unwrap();
+    let request = Request::new(prompt(4, 1), free(&vocabulary)).with_options(up_to(3));
+    let mut run = engine.submit(request).unwrap();
+    drop(engine);
+    let dropper = Arc::new(Dropper(Mutex::new(None)));
+    let waker = Waker::from(Arc::clone(&dropper));
+    assert!(
+        Pin::new(&mut run)
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    *dropper.0.lock().unwrap() = Some(run);
+    drop(go);
+    // The end of the model's runs is the end of the worker.
+    while runs.recv().is_ok() {}
+    assert!(dropper.0.lock().unwrap().is_none());
 }
 
 #[test]

@@ -185,8 +185,7 @@ impl Args {
 fn restore_when_interrupted() {
     let handler = || {
         terminal::restore();
-        #[allow(clippy::exit, reason = "there is nothing to keep")]
-        std::process::exit(crate::interrupt::EXIT_CODE.into());
+        crate::interrupt::exit();
     };
     // If no handler can be set, the system's default ends the process.
     drop(ctrlc::set_handler(handler));
