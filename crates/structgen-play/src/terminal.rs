@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, read};
@@ -75,27 +75,25 @@ pub fn play(start: Start, subject: impl Subject + 'static) -> Result<Redraws, Te
     let (app, first) = App::new(start, subject.vocabulary());
     let (messages, inbox) = channel::<Option<Message>>();
     let (effects, work) = channel();
-    let model = spawn("play-model", {
-        let messages = messages.clone();
-        move || answer_all(subject, &work, Farewell(messages))
-    })?;
-    let restored = Restored::new()?;
-    // The thread ends with the process: waiting for a key cannot be interrupted.
-    spawn("play-keys", move || while pass_on(read(), &messages) {})?;
-    let result = run(app, first, &inbox, &effects);
-    drop(restored);
-    drop((effects, inbox));
-    // A process must not exit while a model runs. If the thread panicked, the result says that the worker ended.
-    let _ = model.join();
-    result
+    let farewell = Farewell(messages.clone());
+    // A process must not exit while a model runs, so its thread is waited for, whatever happens.
+    thread::scope(move |scope| {
+        let answer = move || answer_all(subject, &work, farewell);
+        let model = named("play-model").spawn_scoped(scope, answer)?;
+        let restored = Restored::new()?;
+        // The thread ends with the process: waiting for a key cannot be interrupted.
+        named("play-keys").spawn(move || while pass_on(read(), &messages) {})?;
+        let result = run(app, first, &inbox, &effects);
+        drop(restored);
+        drop((effects, inbox));
+        // If it panicked, the result says that the worker ended.
+        let _ = model.join();
+        result
+    })
 }
 
-fn spawn(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<JoinHandle<()>, TerminalError> {
-    let named = thread::Builder::new().name(name.to_owned());
-    named.spawn(work).map_err(TerminalError::Io)
+fn named(name: &str) -> thread::Builder {
+    thread::Builder::new().name(name.to_owned())
 }
 
 /// Restores the terminal when it is dropped; a panic in any thread restores it before its message is printed.

@@ -177,7 +177,12 @@ impl Models {
                 .model()
                 .is_some_and(|model| Arc::strong_count(model) == 1)
             {
-                *state = LoadState::Unloaded;
+                let unloaded = std::mem::take(&mut *state);
+                // Its threads may be in the middle of a step for a request that was cancelled.
+                let freed = tokio::task::spawn_blocking(move || drop(unloaded));
+                if freed.await.is_err() {
+                    tracing::error!(model = entry.spec.name, "unloading failed badly");
+                }
                 bytes = bytes.saturating_sub(entry.spec.bytes());
                 tracing::info!(model = entry.spec.name, "model unloaded");
             }

@@ -30,7 +30,8 @@ use worker::Worker;
 /// several use several cores, which is faster for small models.
 ///
 /// An engine lives as long as one of its handles or [runs](Run). Dropping the last one waits for the step in progress:
-/// afterwards no thread of the engine runs, and its models are freed.
+/// afterwards no thread of the engine runs, and its models are freed. So whoever drops it must not hold what a step
+/// waits for, such as a lock that a sampler takes, and an asynchronous program drops it where it may block.
 ///
 /// ```
 /// use structgen_decode::{Engine, GenerateOptions, MockModel, Request, Scheduler, Unconstrained};

@@ -60,9 +60,10 @@ pub(crate) struct Chat {
 /// A request that the engine runs. Dropping it cancels the request.
 pub(crate) struct Job {
     app: Arc<App>,
-    pub(crate) served: Arc<ServedModel>,
     plan: SharedPlan,
+    /// Dropped before the model, which is then not freed here.
     run: Run,
+    pub(crate) served: Arc<ServedModel>,
     pieces: Vec<Pieces>,
     /// The text that the answer is about, if known.
     input: Option<String>,
