@@ -35,7 +35,11 @@ impl<'c> Compute<'c> {
         let mut depends_on_texts = false;
         // A set accepts what its elements accept. Elements inside a text need no full walk.
         let mut others = Vec::new();
-        let elements = network.elements(sketch).to_vec();
+        let elements = network.elements(sketch);
+        let set_of = |element| match elements {
+            [only] if *only == element => Ok(sketch),
+            _ => network.set_of(vec![element]),
+        };
         for (element, from) in parts(network, elements)? {
             let Self {
                 tables,
@@ -61,7 +65,8 @@ impl<'c> Compute<'c> {
             }
             if from == ByteSet::ALL
                 && let Some(at) = AnyText::new(network, element)
-                && let Some(depends) = self.any_text(element, &at, network, mask)?
+                && let Some(depends) =
+                    self.any_text((element, set_of(element)?), &at, network, mask)?
             {
                 depends_on_texts |= depends;
                 continue;
@@ -69,21 +74,24 @@ impl<'c> Compute<'c> {
             match stretch(network, element, u32::MAX)? {
                 Some(stretch) => {
                     stretch.allow(tables.texts(), mask);
-                    depends_on_texts |= self.behind_text(element, from, stretch, network, mask)?;
+                    let state = (element, set_of(element)?);
+                    depends_on_texts |= self.behind_text(state, from, stretch, network, mask)?;
                 }
                 None if from == ByteSet::ALL => others.push(element),
                 None => {
-                    let state = network.set_of(vec![element])?;
                     let walk = Walk {
                         from,
-                        ..self.whole(state)
+                        ..self.whole(set_of(element)?)
                     };
                     depends_on_texts |= walk.run(network, mask)?;
                 }
             }
         }
         if !others.is_empty() {
-            let state = network.set_of(others)?;
+            let state = match others[..] {
+                [element] => set_of(element)?,
+                _ => network.set_of(others)?,
+            };
             depends_on_texts |= self.whole(state).run(network, mask)?;
         }
         Ok(depends_on_texts)
@@ -145,17 +153,16 @@ impl<'c> Compute<'c> {
         }
     }
 
-    /// Adds the tokens that continue in a string that may hold any text. Returns whether something depends on what the
-    /// sketch omits, or `None` if the state does not determine it.
+    /// Adds the tokens that continue in a string that may hold any text, given its element and the state of this element
+    /// alone. Returns whether something depends on what the sketch omits, or `None` if the state does not determine it.
     fn any_text(
         self,
-        element: Element,
+        (element, state): (Element, SetId),
         at: &AnyText<'_>,
         network: &Call<'_>,
         mask: &mut Draft,
     ) -> Result<Option<bool>, LimitExceeded> {
         let strings = self.tables.strings();
-        let state = network.set_of(vec![element])?;
         let whole = self.whole(state);
         let any = strings.any.inside(network.program().form().escapes);
         let taken = whole.take_any(any, at, network, mask)?;
@@ -178,17 +185,17 @@ impl<'c> Compute<'c> {
         Ok(Some(depends_on_texts))
     }
 
-    /// Adds the tokens that leave the span of an element; those within it are already in the mask.
+    /// Adds the tokens that leave the span of an element, given the state of this element alone; those within the span
+    /// are already in the mask.
     fn behind_text(
         self,
-        element: Element,
+        (element, state): (Element, SetId),
         from: ByteSet,
         stretch: Stretch,
         network: &Call<'_>,
         mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
         let Stretch { span, .. } = stretch;
-        let state = network.set_of(vec![element])?;
         let whole = Walk {
             covered: Some(stretch),
             from,

@@ -135,7 +135,7 @@ impl Limited<'_> {
         }
         let texts = self.visit.shared.tables.texts();
         let texts = texts.of(stretch.span.closed, stretch.span.code_points);
-        let mut texts = TokenMask::clone(&texts);
+        let mut texts = texts.bits().clone();
         texts.subtract(self.visit.shared.tables.cut_off());
         if self.goes_on(state)? {
             self.bits.union_with(&texts);

@@ -8,7 +8,8 @@ use structgen_vocab::{TokenId, TokenMask};
 
 /// The tokens that may come next, including end-of-sequence ids exactly where the output may end.
 ///
-/// A mask of few tokens is stored as a list; its bits are computed on demand.
+/// A mask of few tokens is stored as a list, and most others as a union: of sets that many masks contain, such as all
+/// plain texts, and of some tokens. Their bits are computed on demand.
 // Aligned to a cache line, so that the reference count beside it in an `Arc` has a line of its own: a thread that
 // changes the count does not invalidate masks that other threads read.
 #[derive(Debug)]
@@ -19,10 +20,23 @@ pub struct Mask(Arc<Tokens>);
 #[derive(Debug)]
 struct Tokens {
     width: usize,
+    form: Form,
     bits: OnceLock<TokenMask>,
-    list: Option<Box<[TokenId]>>,
     count: OnceLock<usize>,
     fingerprint: OnceLock<u64>,
+    /// Whether the tables of the vocabulary keep the set.
+    is_permanent: bool,
+}
+
+/// How a set is stored.
+#[derive(Debug)]
+enum Form {
+    /// The tokens, sorted; at most [`Mask::LISTED`].
+    List(Box<[TokenId]>),
+    /// The union of other sets and of tokens in any order; more than [`Mask::LISTED`].
+    Union(Box<[Mask]>, Box<[TokenId]>),
+    /// Bits, of which more than [`Mask::LISTED`] are set.
+    Bits,
 }
 
 impl Mask {
@@ -59,32 +73,58 @@ impl Mask {
 
     /// Creates a mask from a sorted list of at most [`Mask::LISTED`] tokens.
     pub(crate) fn from_list(list: &[TokenId], width: usize) -> Self {
-        Self(Arc::new(Tokens {
-            width,
-            bits: OnceLock::new(),
-            list: Some(list.into()),
-            count: OnceLock::from(list.len()),
-            fingerprint: OnceLock::new(),
-        }))
+        Self::new(Form::List(list.into()), OnceLock::new(), width)
+    }
+
+    /// Creates a mask from bits.
+    pub(crate) fn of(bits: TokenMask) -> Self {
+        match Self::list_of(&bits) {
+            Some(list) => Self::from_list(&list, bits.len()),
+            None => Self::from_bits(bits),
+        }
+    }
+
+    /// Creates a mask from sets and tokens, which are more than [`Mask::LISTED`] together.
+    pub(crate) fn from_union(sets: &[Self], tokens: &[TokenId], width: usize) -> Self {
+        let sets = sets.iter().map(Self::copy).collect();
+        Self::new(Form::Union(sets, tokens.into()), OnceLock::new(), width)
     }
 
     /// Creates a mask from bits, of which more than [`Mask::LISTED`] are set.
     pub(crate) fn from_bits(bits: TokenMask) -> Self {
+        let width = bits.len();
+        Self::new(Form::Bits, OnceLock::from(bits), width)
+    }
+
+    fn new(form: Form, bits: OnceLock<TokenMask>, width: usize) -> Self {
         Self(Arc::new(Tokens {
-            width: bits.len(),
-            bits: OnceLock::from(bits),
-            list: None,
+            width,
+            form,
+            bits,
             count: OnceLock::new(),
             fingerprint: OnceLock::new(),
+            is_permanent: false,
         }))
+    }
+
+    /// Creates a mask from bits that the tables of the vocabulary keep.
+    pub(crate) fn permanent(bits: TokenMask) -> Self {
+        let mut mask = Self::of(bits);
+        if let Some(tokens) = Arc::get_mut(&mut mask.0) {
+            tokens.is_permanent = true;
+        }
+        mask
     }
 
     /// Returns whether the token may come next.
     #[must_use]
     pub fn contains(&self, token: TokenId) -> bool {
-        match &self.0.list {
-            Some(list) => list.binary_search(&token).is_ok(),
-            None => self.bits().contains(token),
+        match (&self.0.form, self.0.bits.get()) {
+            (Form::List(list), _) => list.binary_search(&token).is_ok(),
+            (Form::Union(sets, tokens), None) => {
+                sets.iter().any(|set| set.contains(token)) || tokens.contains(&token)
+            }
+            _ => self.bits().contains(token),
         }
     }
 
@@ -93,7 +133,7 @@ impl Mask {
     pub fn bits(&self) -> &TokenMask {
         self.0.bits.get_or_init(|| {
             let mut bits = TokenMask::new(self.0.width);
-            bits.allow_all(self.list().unwrap_or_default());
+            self.write(&mut bits);
             bits
         })
     }
@@ -103,13 +143,21 @@ impl Mask {
     /// # Panics
     /// If `mask` has another width.
     pub fn fill(&self, mask: &mut TokenMask) {
-        match &self.0.list {
-            Some(list) => {
-                assert_eq!(mask.len(), self.0.width, "masks of different widths");
+        assert_eq!(mask.len(), self.0.width, "masks of different widths");
+        match (&self.0.form, self.0.bits.get()) {
+            (Form::Union(..), Some(bits)) => mask.copy_from(bits),
+            _ => self.write(mask),
+        }
+    }
+
+    fn write(&self, mask: &mut TokenMask) {
+        match &self.0.form {
+            Form::List(list) => {
                 mask.clear();
                 mask.allow_all(list);
             }
-            None => mask.copy_from(self.bits()),
+            Form::Union(sets, tokens) => write_union(sets, tokens, mask),
+            Form::Bits => mask.copy_from(self.bits()),
         }
     }
 
@@ -117,20 +165,40 @@ impl Mask {
     /// logits.
     #[must_use]
     pub fn list(&self) -> Option<&[TokenId]> {
-        self.0.list.as_deref()
+        match &self.0.form {
+            Form::List(list) => Some(list),
+            _ => None,
+        }
     }
 
     /// Returns the number of tokens in the set.
     #[must_use]
     pub fn count(&self) -> usize {
-        *self.0.count.get_or_init(|| self.bits().count())
+        *self.0.count.get_or_init(|| match self.list() {
+            Some(list) => list.len(),
+            None => self.bits().count(),
+        })
     }
 
-    /// Returns a hash of the set.
+    /// Returns the sets and tokens that the mask was created from, if it is a union.
+    pub(crate) fn union(&self) -> Option<(&[Self], &[TokenId])> {
+        match &self.0.form {
+            Form::Union(sets, tokens) => Some((sets, tokens)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether this is a copy of the other mask, or the other way round.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns a hash of the set as it is stored.
     pub(crate) fn fingerprint(&self) -> u64 {
-        *self.0.fingerprint.get_or_init(|| match &self.0.list {
-            Some(list) => fingerprint_of_list(list),
-            None => fingerprint_of_words(self.bits().words()),
+        *self.0.fingerprint.get_or_init(|| match &self.0.form {
+            Form::List(list) => fingerprint_of_list(list),
+            Form::Union(sets, tokens) => fingerprint_of_union(sets, tokens),
+            Form::Bits => fingerprint_of_words(self.bits().words()),
         })
     }
 
@@ -140,29 +208,66 @@ impl Mask {
         self
     }
 
-    /// Returns the same set in a new allocation, with its own reference count.
+    /// Returns another handle to the same set.
     pub(crate) fn copy(&self) -> Self {
         Self(self.0.clone())
     }
 
-    /// Returns the approximate size in bytes, including bits that are not computed yet.
+    /// Returns the approximate size in bytes, including bits that are not computed yet, and the sets of a union that
+    /// only masks keep.
     pub(crate) fn memory(&self) -> usize {
-        self.0.width / 8 + self.0.list.as_ref().map_or(0, |list| list.len() * 4) + 128
+        let (sets, tokens): (&[Self], usize) = match &self.0.form {
+            Form::List(tokens) => (&[], tokens.len()),
+            Form::Union(sets, tokens) => (sets, tokens.len()),
+            Form::Bits => (&[], 0),
+        };
+        let sets = sets.iter().filter(|set| !set.0.is_permanent);
+        self.0.width / 8 * (1 + sets.count()) + size_of::<TokenId>() * tokens + 128
     }
 }
 
-/// Hashes the words of a set in eight independent lanes, by operations that processors have for several words at once.
-/// Equal hashes are followed by a comparison.
-pub(crate) fn fingerprint_of_words(words: &[u64]) -> u64 {
-    let mut lanes = [1_u64, 2, 3, 4, 5, 6, 7, 8];
-    let mut chunks = words.chunks_exact(lanes.len());
-    for chunk in &mut chunks {
-        for (lane, word) in lanes.iter_mut().zip(chunk) {
-            *lane = lane.rotate_left(5).wrapping_add(*word);
+/// Writes the union of sets and tokens to `mask`.
+pub(crate) fn write_union(sets: &[Mask], tokens: &[TokenId], mask: &mut TokenMask) {
+    match sets {
+        [] => mask.clear(),
+        [first, others @ ..] => {
+            mask.copy_from(first.bits());
+            for set in others {
+                mask.union_with(set.bits());
+            }
         }
     }
+    mask.allow_all(tokens);
+}
+
+/// Hashes the words of a set. Equal hashes are followed by a comparison.
+pub(crate) fn fingerprint_of_words(words: &[u64]) -> u64 {
+    fingerprint_of(words, |word| *word, &mut FxHasher::default())
+}
+
+/// Hashes a union as it is stored.
+pub(crate) fn fingerprint_of_union(sets: &[Mask], tokens: &[TokenId]) -> u64 {
     let mut hasher = FxHasher::default();
-    (lanes, chunks.remainder()).hash(&mut hasher);
+    for set in sets {
+        Arc::as_ptr(&set.0).hash(&mut hasher);
+    }
+    fingerprint_of(tokens, |token| token.0.into(), &mut hasher)
+}
+
+/// Hashes items in eight independent lanes, by operations that processors have for several words at once.
+#[inline]
+fn fingerprint_of<T>(items: &[T], word: impl Fn(&T) -> u64, hasher: &mut FxHasher) -> u64 {
+    let mut lanes = [1_u64, 2, 3, 4, 5, 6, 7, 8];
+    let mut chunks = items.chunks_exact(lanes.len());
+    for chunk in &mut chunks {
+        for (lane, item) in lanes.iter_mut().zip(chunk) {
+            *lane = lane.rotate_left(5).wrapping_add(word(item));
+        }
+    }
+    lanes.hash(hasher);
+    for item in chunks.remainder() {
+        word(item).hash(hasher);
+    }
     hasher.finish()
 }
 

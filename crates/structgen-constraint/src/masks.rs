@@ -10,11 +10,10 @@ use structgen_memo::Memo;
 
 use crate::Mask;
 use crate::draft::Drafted;
-use crate::mask::{fingerprint_of_list, fingerprint_of_words};
 use crate::statistics::{LANES, lane};
 
-/// Masks age in two generations: when the younger one is full, the older one is evicted. Equal masks of different
-/// states are stored once.
+/// Masks age in two generations: when the younger one is full, the older one is evicted. Masks of different states that
+/// were found in the same form are stored once.
 ///
 /// Looking up a cached mask takes no lock.
 #[derive(Debug)]
@@ -96,8 +95,8 @@ impl Masks {
         }
     }
 
-    /// Returns the size of the masks in bytes. Lists count as if their bits existed, and masks of both generations
-    /// count twice.
+    /// Returns the size of the masks in bytes. Lists and unions count as if their bits existed, and masks of both
+    /// generations count twice.
     pub(crate) fn bytes(&self) -> usize {
         let ages = self.ages.load();
         ages.recent.bytes() + ages.old.bytes() + self.ahead.bytes()
@@ -195,32 +194,20 @@ impl Masks {
 
     /// Returns the mask of these tokens, shared with another state if it is cached.
     pub(crate) fn share(&self, tokens: &Drafted<'_>, width: usize) -> Arc<Kept> {
-        // The bits are copied only if no cached mask is equal.
-        let fingerprint = match tokens {
-            Drafted::List(list) => fingerprint_of_list(list),
-            Drafted::Bits(bits) => fingerprint_of_words(bits.words()),
-        };
+        // The tokens are copied only if no cached mask is equal.
+        let fingerprint = tokens.fingerprint();
         let same = |Kept { mask, .. }: &Kept| {
-            mask.fingerprint() == fingerprint
-                && match (tokens, mask.list()) {
-                    (Drafted::List(list), Some(other)) => **list == *other,
-                    (Drafted::Bits(bits), None) => mask.bits() == *bits,
-                    _ => false,
-                }
+            mask.fingerprint() == fingerprint && tokens.is_stored_as(mask)
         };
         let ages = self.ages.load();
         let generations = [&*ages.recent, &self.ahead, &*ages.old];
-        let mut known = generations.into_iter().filter_map(|masks| {
-            masks
-                .distinct()
-                .find(fingerprint, |kept| same(kept))
-                .cloned()
+        let used = generations.into_iter().filter(|masks| masks.bytes() > 0);
+        let mut known = used.filter_map(|masks| {
+            let distinct = masks.distinct();
+            distinct.find(fingerprint, |kept| same(kept)).cloned()
         });
         known.next().unwrap_or_else(|| {
-            let mask = match tokens {
-                Drafted::List(list) => Mask::from_list(list, width),
-                Drafted::Bits(bits) => Mask::from_bits((*bits).clone()),
-            };
+            let mask = tokens.to_mask(width);
             Arc::new(Kept::new(mask.with_fingerprint(fingerprint)))
         })
     }

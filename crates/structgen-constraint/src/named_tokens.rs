@@ -4,6 +4,7 @@ use structgen_grammar::TokenTerminal;
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
 use crate::CompileError;
+use crate::draft::Draft;
 
 /// The tokens of a token terminal in a vocabulary.
 #[derive(Clone, Debug)]
@@ -51,6 +52,14 @@ impl NamedTokens {
         match self {
             Self::One(one) => mask.allow(*one),
             Self::Many(many) => mask.union_with(many),
+        }
+    }
+
+    /// Adds the tokens to a mask that is being computed.
+    pub(crate) fn add_to(&self, draft: &mut Draft) {
+        match self {
+            Self::One(one) => draft.allow(*one),
+            Self::Many(many) => draft.as_bits().union_with(many),
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct Store {
     /// Held by the thread that replaces the states.
     making_room: Mutex<()>,
     pub(crate) counters: Counters,
-    /// Masks to be reused as buffers.
+    /// Drafts of masks, to be reused.
     scratch: Mutex<Vec<Draft>>,
 }
 
@@ -251,16 +251,18 @@ impl Store {
         }
     }
 
-    /// Returns a buffer of this width for a mask. Its bits may be set.
+    /// Returns an empty draft of a mask of this width.
     pub(crate) fn take_scratch(&self, width: usize) -> Draft {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         scratch.pop().unwrap_or_else(|| Draft::new(width))
     }
 
-    pub(crate) fn give_scratch(&self, bits: Draft) {
+    /// Takes a draft back.
+    pub(crate) fn give_scratch(&self, mut draft: Draft) {
+        draft.clear();
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         if scratch.len() < MOST_SCRATCH {
-            scratch.push(bits);
+            scratch.push(draft);
         }
     }
 }

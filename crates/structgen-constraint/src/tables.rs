@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_automata::{ByteClasses, SHORT_TEXT, TokenLengths, Utf8};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
+use crate::Mask;
 use crate::signs::Signs;
 use crate::texts::Texts;
 
@@ -134,7 +135,7 @@ impl VocabularyTables {
                 }
             }
             let more_than_text = [&closing[..], &escaped[..]].concat();
-            let any = AnyStrings::new(&vocabulary, &plain_texts(texts), &more_than_text);
+            let any = AnyStrings::new(&vocabulary, plain_texts(texts).bits(), &more_than_text);
             let is_closing: FxHashSet<TokenId> = any.closing().collect();
             let escaped_closing = { escaped.iter() }.filter(|(id, _)| is_closing.contains(id));
             Strings {
@@ -249,7 +250,7 @@ impl VocabularyTables {
 }
 
 /// Returns the tokens that are plain text in a string.
-fn plain_texts(texts: &Texts) -> Arc<TokenMask> {
+fn plain_texts(texts: &Texts) -> Mask {
     texts.of(ByteClasses::PLAIN, u32::MAX)
 }
 

@@ -1,11 +1,13 @@
 //! The tokens that are texts over a set of characters.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Reader, Writer};
 use structgen_automata::{ByteClasses, Utf8};
 use structgen_vocab::{TokenId, TokenMask};
+
+use crate::Mask;
 
 /// Answers "all tokens of at most `n` characters from this set" without a walk.
 ///
@@ -29,8 +31,8 @@ type Key = (ByteClasses, u32);
 /// A cache of answers in two generations.
 #[derive(Debug, Default)]
 struct Known {
-    recent: FxHashMap<Key, Arc<TokenMask>>,
-    old: FxHashMap<Key, Arc<TokenMask>>,
+    recent: FxHashMap<Key, Mask>,
+    old: FxHashMap<Key, Mask>,
 }
 
 /// The maximum number of texts that are listed because they are longer than most.
@@ -179,7 +181,7 @@ impl Texts {
     }
 
     /// Returns the texts of at most `characters` characters, all of them of these classes.
-    pub(crate) fn of(&self, classes: ByteClasses, characters: u32) -> Arc<TokenMask> {
+    pub(crate) fn of(&self, classes: ByteClasses, characters: u32) -> Mask {
         let longest = match self.longer.last() {
             Some(&(length, _)) => length,
             None => self.up_to.len() as u32 - 1,
@@ -187,16 +189,16 @@ impl Texts {
         let key = (classes, characters.min(longest));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mask) = known.recent.get(&key) {
-            return mask.clone();
+            return mask.copy();
         }
         let mask = match known.old.remove(&key) {
             Some(mask) => mask,
-            None => Arc::new(self.compute(classes, key.1)),
+            None => Mask::of(self.compute(classes, key.1)),
         };
         if known.recent.len() >= KEPT {
             known.old = std::mem::take(&mut known.recent);
         }
-        known.recent.insert(key, mask.clone());
+        known.recent.insert(key, mask.copy());
         mask
     }
 

@@ -140,9 +140,9 @@ impl<'s> Visit<'s> {
         .entered();
         let counts = WalkCounts::default();
         let width = self.shared.tables.vocabulary().len();
-        let mut bits = self.store.take_scratch(width);
-        let mask = self.find_or_compute(sketch, exact, &counts, &mut bits);
-        self.store.give_scratch(bits);
+        let mut draft = self.store.take_scratch(width);
+        let mask = self.find_or_compute(sketch, exact, &counts, &mut draft);
+        self.store.give_scratch(draft);
         let mask = mask?;
         let counters = &self.store.counters;
         add(&counters.masks_computed, 1);
@@ -162,7 +162,7 @@ impl<'s> Visit<'s> {
         sketch: SetId,
         exact: SetId,
         counts: &WalkCounts,
-        bits: &mut Draft,
+        draft: &mut Draft,
     ) -> Result<Arc<Mask>, LimitExceeded> {
         let compute = |memory| Compute {
             tables: &self.shared.tables,
@@ -174,9 +174,9 @@ impl<'s> Visit<'s> {
             // A token that the grammar names is allowed whatever its text is; the code below would not distinguish it.
             Some(relaxed) if self.shared.tokens.is_empty() => relaxed,
             _ => {
-                let depends = self.compute(sketch, compute(Memory::Sketch), bits)?;
+                let depends = self.compute(sketch, compute(Memory::Sketch), draft)?;
                 let key = (if depends { exact } else { sketch }, Scope::All);
-                return Ok(self.add(key, &bits.drafted()));
+                return Ok(self.add(key, &draft.drafted()));
             }
         };
         let long = self.shared.tables.long();
@@ -188,28 +188,28 @@ impl<'s> Visit<'s> {
                 known
             }
             None => {
-                depends = self.compute(relaxed, compute(Memory::Short), bits)?;
-                let mut taken = Draft::new(bits.width());
+                depends = self.compute(relaxed, compute(Memory::Short), draft)?;
+                let mut taken = Draft::new(draft.width());
                 let sketch = compute(Memory::Sketch);
                 depends |= sketch.long_tokens(relaxed, &self.network, &mut taken)?;
-                replace(bits.as_bits(), long, &tokens_of(long, taken.as_bits()));
+                replace(draft.as_bits(), long, &tokens_of(long, taken.as_bits()));
                 if depends {
-                    self.share(&bits.drafted())
+                    self.share(&draft.drafted())
                 } else {
-                    self.add_kept(short, &bits.drafted())
+                    self.add_kept(short, &draft.drafted())
                 }
             }
         };
         // The other tokens may reach what was forgotten.
-        bits.clear();
+        draft.clear();
         let (state, memory) = match self.network.relax(sketch, Memory::Tokens)? {
             Some(far) => (far, Memory::Tokens),
             None => (sketch, Memory::Sketch),
         };
-        depends |= compute(memory).long_tokens(state, &self.network, bits)?;
+        depends |= compute(memory).long_tokens(state, &self.network, draft)?;
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
         let key = (if depends { exact } else { sketch }, Scope::All);
-        let found = bits.as_bits();
+        let found = draft.as_bits();
         if tokens.all(|&token| base.mask.contains(token) == found.contains(token)) {
             self.keep(key, base.clone());
             return Ok(base.get());
@@ -217,7 +217,7 @@ impl<'s> Visit<'s> {
         let tokens = tokens_of(long, found);
         base.mask.fill(found);
         replace(found, long, &tokens);
-        Ok(self.add(key, &bits.drafted()))
+        Ok(self.add(key, &draft.drafted()))
     }
 
     /// Computes a mask; returns whether it depends on texts that the sketch omits.
@@ -233,7 +233,7 @@ impl<'s> Visit<'s> {
         let ends = ends(network, sketch, compute.exact).map_err(limit)?;
         let ((named, is_accepting), ends_depend) = ends;
         for token in named {
-            self.shared.tokens[token as usize].allow(mask.as_bits());
+            self.shared.tokens[token as usize].add_to(mask);
         }
         if is_accepting {
             mask.allow_all(&self.shared.eos);

@@ -308,7 +308,7 @@ impl Walk<'_> {
         let mut depends_on_texts = false;
         let mut others = Vec::new();
         let elements = cursor.elements(network);
-        for (element, from) in parts(network, elements)? {
+        for (element, from) in parts(network, &elements)? {
             let covered = stretch(network, element, u32::MAX)?;
             if covered.is_none() && from == ByteSet::ALL {
                 others.push(element);
@@ -387,25 +387,35 @@ impl Walk<'_> {
         let Some(closed) = closed else {
             return Ok(Some(false));
         };
+        let AnyText {
+            except, at_least, ..
+        } = *at;
+        let only = match (at_least, except.is_empty()) {
+            (0, true) => Only::All,
+            (0, false) if any.begins_with_token => Only::Without(except),
+            _ => Only::Closing {
+                any,
+                except,
+                at_least,
+            },
+        };
+        match only {
+            Only::All => mask.allow_all(&any.at_quote),
+            _ => any
+                .closing_at_quote(except, at_least)
+                .for_each(|token| mask.allow(token)),
+        }
         let SignedTrie { trie, signs } = &any.remainders;
         let ends = Walk {
             trie,
             signs,
             covered: None,
             from: ByteSet::ALL,
-            only: match at.except.is_empty() && at.at_least == 0 {
-                true => Only::All,
-                false => Only::Closing {
-                    any,
-                    except: at.except,
-                    at_least: at.at_least,
-                },
-            },
+            only,
             spaced: None,
             strings: None,
             ..*self
         };
-        ends.allow(&any.at_quote, mask);
         ends.run_from(TokenTrie::ROOT, closed, network, mask)
             .map(Some)
     }

@@ -6,6 +6,7 @@ use structgen_grammar::EscapeForm;
 use structgen_vocab::{TokenId, TokenMask, Vocabulary};
 
 use super::{Listed, SignedTrie};
+use crate::Mask;
 
 /// What tokens do in strings that may hold anything.
 #[derive(Debug)]
@@ -34,7 +35,10 @@ impl AnyStrings {
         let trie = vocabulary.trie();
         let openings = OPENINGS.map(|opening| trie.find(opening));
         let by_form = [EscapeForm::Any, EscapeForm::Needed].map(|form| InForm {
-            inside: AnyString::new(more.iter().copied(), plain.clone(), form),
+            inside: AnyString {
+                begins_with_token: true,
+                ..AnyString::new(more.iter().copied(), plain.clone(), form)
+            },
             opened: std::array::from_fn(|opening| {
                 let tokens = openings[opening].map(|node| trie.subtree_tokens(node));
                 let rest = |&id: &TokenId| {
@@ -83,15 +87,19 @@ impl AnyStrings {
 #[derive(Debug)]
 pub(crate) struct AnyString {
     /// The tokens that stay in the string.
-    pub(crate) inside: TokenMask,
+    pub(crate) inside: Mask,
     /// The tokens that end with the closing quote.
     pub(crate) at_quote: Vec<TokenId>,
+    /// The text of each of them.
+    texts_at_quote: Vec<ClosedText>,
     /// The other tokens that close the string, by what follows the quote.
     pub(crate) remainders: SignedTrie,
     /// The texts with which tokens close the string.
     texts: FxHashMap<TokenId, ClosedText>,
     /// Whether a text begins with an escape by number, which may spell any character.
     begins_with_unit: bool,
+    /// Whether texts begin with their tokens, not after the quote that opens the string.
+    pub(crate) begins_with_token: bool,
 }
 
 /// What is known of the text with which a token closes a string.
@@ -113,6 +121,11 @@ impl ClosedText {
             characters: string.chars().count() as u32,
         }
     }
+
+    /// Returns whether the text has at least this many characters and does not begin with one of these bytes.
+    fn fits(self, except: ByteSet, at_least: u32) -> bool {
+        !except.contains(self.first) && self.characters >= at_least
+    }
 }
 
 impl AnyString {
@@ -123,7 +136,8 @@ impl AnyString {
         form: EscapeForm,
     ) -> Self {
         let string = any_string(form).expect("a string that may hold anything has no limit");
-        let (mut at_quote, mut remainders) = (Vec::new(), Vec::new());
+        let (mut at_quote, mut texts_at_quote) = (Vec::new(), Vec::new());
+        let mut remainders = Vec::new();
         let mut texts = FxHashMap::default();
         let mut begins_with_unit = false;
         for (id, bytes) in tokens {
@@ -133,20 +147,25 @@ impl AnyString {
                 Place::Closed(end) => {
                     let (text, remainder) = bytes.split_at(end);
                     begins_with_unit |= text.starts_with(b"\\u");
-                    texts.insert(id, ClosedText::of(text));
-                    match remainder {
-                        [] => at_quote.push(id),
-                        remainder => remainders.push((id, remainder)),
+                    let closed = ClosedText::of(text);
+                    texts.insert(id, closed);
+                    if remainder.is_empty() {
+                        at_quote.push(id);
+                        texts_at_quote.push(closed);
+                    } else {
+                        remainders.push((id, remainder));
                     }
                 }
             }
         }
         Self {
-            inside,
+            inside: Mask::permanent(inside),
             at_quote,
+            texts_at_quote,
             remainders: SignedTrie::new(remainders),
             texts,
             begins_with_unit,
+            begins_with_token: false,
         }
     }
 
@@ -165,12 +184,23 @@ impl AnyString {
     /// a byte of `except`.
     pub(crate) fn closes(&self, token: TokenId, except: ByteSet, at_least: u32) -> bool {
         let text = self.texts.get(&token);
-        text.is_some_and(|text| !except.contains(text.first) && text.characters >= at_least)
+        text.is_some_and(|text| text.fits(except, at_least))
+    }
+
+    /// Returns the tokens of [`at_quote`](Self::at_quote) that [close](Self::closes) the string after such a text.
+    pub(crate) fn closing_at_quote(
+        &self,
+        except: ByteSet,
+        at_least: u32,
+    ) -> impl Iterator<Item = TokenId> {
+        { self.at_quote.iter().zip(&self.texts_at_quote) }
+            .filter(move |(_, text)| text.fits(except, at_least))
+            .map(|(token, _)| *token)
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.inside.len() / 8
-            + self.at_quote.len() * size_of::<TokenId>()
+        self.inside.memory()
+            + self.at_quote.len() * size_of::<(TokenId, ClosedText)>()
             + self.remainders.memory()
             + self.texts.capacity() * size_of::<(TokenId, ClosedText)>()
     }
@@ -201,4 +231,39 @@ fn run(string: &Terminal, bytes: &[u8]) -> Place {
         }
     }
     Place::Inside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_at_the_quote_are_told_apart_like_all_that_close_a_string() {
+        let texts = [
+            "\"",
+            "a\"",
+            "b\"",
+            "ab\"",
+            "\\n\"",
+            "\\u0041\"",
+            "é\"",
+            "a\",",
+            "\"}",
+            "\"\"",
+        ];
+        let tokens = (0..)
+            .map(TokenId)
+            .zip(texts.iter().map(|text| text.as_bytes()));
+        let any = AnyString::new(tokens, TokenMask::new(16), EscapeForm::Any);
+        assert!(any.at_quote.len() >= 6);
+        for except in [&b""[..], b"a", b"\"", b"\\ab", "é".as_bytes()] {
+            let except = ByteSet::of(except);
+            for at_least in 0..4 {
+                let found: Vec<_> = any.closing_at_quote(except, at_least).collect();
+                let closes = |token: &TokenId| any.closes(*token, except, at_least);
+                let expected: Vec<_> = any.at_quote.iter().copied().filter(closes).collect();
+                assert_eq!(found, expected);
+            }
+        }
+    }
 }

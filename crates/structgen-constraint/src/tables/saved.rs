@@ -93,7 +93,7 @@ impl VocabularyTables {
         let signs = Signs::take(&mut reader, vocabulary.trie())?;
         let texts = Texts::take(&mut reader, ids)?;
         let spaced = Texts::take(&mut reader, ids)?;
-        let strings = Strings::take(&mut reader, &vocabulary, &plain_texts(&texts))?;
+        let strings = Strings::take(&mut reader, &vocabulary, plain_texts(&texts).bits())?;
         let long = SignedTrie::take(&mut reader, ids)?;
         let longest_gap: u16 = reader.take_one()?;
         if usize::from(longest_gap) > vocabulary.max_token_len() {

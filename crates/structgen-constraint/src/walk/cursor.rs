@@ -391,10 +391,10 @@ pub(super) const MANY_BYTES: u32 = 32;
 /// begins there is an element of its own, so that words are decided by their characters and not by a walk.
 pub(crate) fn parts(
     network: &Call<'_>,
-    elements: Vec<Element>,
+    elements: &[Element],
 ) -> Result<Vec<(Element, ByteSet)>, LimitExceeded> {
     let mut parts = Vec::with_capacity(elements.len());
-    for element in elements {
+    for &element in elements {
         let Element { frame, below } = element;
         if network.accept_label(frame).is_some() {
             let after = match network.follow(frame, below) {
