@@ -319,6 +319,17 @@ impl ByteSet {
         Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
+    /// Returns the part of a run around `byte` that contains none of the set; a byte of the set is a run of its own.
+    pub(crate) fn gap(self, byte: u8, (low, high): (u8, u8)) -> (u8, u8) {
+        if self.contains(byte) {
+            return (byte, byte);
+        }
+        let is_without = |byte: &u8| !self.contains(*byte);
+        let below = (low..byte).rev().take_while(is_without).last();
+        let above = (byte..=high).take_while(is_without).last();
+        (below.unwrap_or(byte), above.unwrap_or(byte))
+    }
+
     /// Adds every byte of another set.
     pub fn union_with(&mut self, other: Self) {
         for (word, more) in self.0.iter_mut().zip(other.0) {

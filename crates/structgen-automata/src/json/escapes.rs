@@ -71,12 +71,30 @@ impl StringMachine {
         from: u32,
         to: u32,
     ) -> Result<Option<u32>, LimitExceeded> {
-        let to = if self.escapes == EscapeForm::Needed {
-            to.min(0x1F)
-        } else {
-            to
-        };
         let mut best: Option<u32> = None;
+        let mut next = from;
+        while let Some((code, state)) = self.live_unit(content, next, to)? {
+            let cost = self.content.cost(&state).saturating_add(1);
+            best = Some(best.map_or(cost, |best| best.min(cost)));
+            if code >= 0x20 {
+                break;
+            }
+            next = code + 1;
+        }
+        Ok(best)
+    }
+
+    /// Returns the first live character of `from..=to` that may be written in `\u` form, and the state after it.
+    fn live_unit(
+        &mut self,
+        content: &ContentState,
+        from: u32,
+        to: u32,
+    ) -> Result<Option<(u32, ContentState)>, LimitExceeded> {
+        let to = match self.escapes {
+            EscapeForm::Needed => to.min(0x1F),
+            EscapeForm::Any => to,
+        };
         let mut code = from;
         while code <= to {
             let Some(c) = char::from_u32(code) else {
@@ -101,14 +119,7 @@ impl StringMachine {
                 }
             }
             match died_at {
-                None => {
-                    let cost = self.content.cost(&state).saturating_add(1);
-                    best = Some(best.map_or(cost, |best| best.min(cost)));
-                    if code >= 0x20 {
-                        return Ok(best);
-                    }
-                    code += 1;
-                }
+                None => return Ok(Some((code, state))),
                 // All characters with this first byte, and with those equivalent to it, are dead.
                 Some(0) if bytes.len() == 1 => {
                     code = u32::from(self.content.equivalent_bytes(content, bytes[0]).1) + 1;
@@ -119,7 +130,7 @@ impl StringMachine {
                 }
             }
         }
-        Ok(best)
+        Ok(None)
     }
 
     /// Returns the characters that `\u` with these first digits can stand for, without surrogate pairs.
@@ -127,6 +138,41 @@ impl StringMachine {
         let shift = 4 * u32::from(4 - digits);
         let from = u32::from(value) << shift;
         (from, from + (1_u32 << shift) - 1)
+    }
+
+    /// Returns whether something is live after a backslash.
+    pub(super) fn may_escape(&mut self, content: &ContentState) -> Result<bool, LimitExceeded> {
+        for letter in *b"\"\\ntrbf/" {
+            if let Some(c) = self.short_escape(letter)
+                && self.escaped(content, c)?.is_some()
+            {
+                return Ok(true);
+            }
+        }
+        self.may_end_unit(content, 0, 0)
+    }
+
+    /// Returns whether something is live after `\u` and some digits.
+    pub(super) fn may_end_unit(
+        &mut self,
+        content: &ContentState,
+        digits: u8,
+        value: u16,
+    ) -> Result<bool, LimitExceeded> {
+        let (from, to) = Self::unit_range(digits, value);
+        if self.live_unit(content, from, to)?.is_some() {
+            return Ok(true);
+        }
+        Ok(match self.high_units(from, to) {
+            Some((from, to)) => self.pair_cost(content, from, to, 0, 0)?.is_some(),
+            None => false,
+        })
+    }
+
+    /// Returns the high surrogates in a range, if there are any and pairs may be used.
+    fn high_units(&self, from: u32, to: u32) -> Option<(u32, u32)> {
+        let (from, to) = (from.max(0xD800), to.min(0xDBFF));
+        (self.escapes == EscapeForm::Any && from <= to).then_some((from, to))
     }
 
     /// Returns the cost after `\u` and some digits; `None` if nothing is live.
@@ -141,11 +187,10 @@ impl StringMachine {
         if let Some(cost) = self.cost_of_units(content, from, to)? {
             return Ok(Some(cost.saturating_add(left)));
         }
-        let (high_from, high_to) = (from.max(0xD800), to.min(0xDBFF));
-        if self.escapes == EscapeForm::Needed || high_from > high_to {
+        let Some((from, to)) = self.high_units(from, to) else {
             return Ok(None);
-        }
-        let cost = self.pair_cost(content, high_from, high_to, 0, 0)?;
+        };
+        let cost = self.pair_cost(content, from, to, 0, 0)?;
         // The rest of this unit, `\u`, and the other unit.
         Ok(cost.map(|cost| cost.saturating_add(left + 2 + 4)))
     }
@@ -215,17 +260,16 @@ impl StringMachine {
                 digits,
                 value,
             };
-            return Ok(self.unit_cost(content, digits, value)?.map(|_| next));
+            let is_live = self.may_end_unit(content, digits, value)?;
+            return Ok(is_live.then_some(next));
         }
         match char::from_u32(u32::from(value)) {
             Some(c) if self.unit_allowed(c) => self.escaped(content, c),
-            None if self.unit_cost(content, 4, value)?.is_some() => {
-                Ok(Some(StringState::BetweenUnits {
-                    content: content.clone(),
-                    high: value,
-                    seen: 0,
-                }))
-            }
+            None if self.may_end_unit(content, 4, value)? => Ok(Some(StringState::BetweenUnits {
+                content: content.clone(),
+                high: value,
+                seen: 0,
+            })),
             _ => Ok(None),
         }
     }

@@ -1,5 +1,7 @@
 //! The keys that may come next in an object.
 
+use std::cell::Cell;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::{listed_first, listed_run};
@@ -27,6 +29,8 @@ pub(crate) struct KeyContent {
     /// The undeclared keys that were seen, and so may not come again.
     pub(crate) seen: TextSet,
     pub(crate) sets: Arc<TextSets>,
+    /// The work of the classes' machines for these keys so far.
+    pub(crate) work: Cell<u64>,
 }
 
 /// A class of keys that may come next.
@@ -49,6 +53,34 @@ impl ClassMachine {
 
     fn lock(&self) -> MutexGuard<'_, RegularMachine> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A locked machine whose work is added to that of its user.
+struct Counted<'m> {
+    machine: MutexGuard<'m, RegularMachine>,
+    before: u64,
+    work: &'m Cell<u64>,
+}
+
+impl Deref for Counted<'_> {
+    type Target = RegularMachine;
+
+    fn deref(&self) -> &RegularMachine {
+        &self.machine
+    }
+}
+
+impl DerefMut for Counted<'_> {
+    fn deref_mut(&mut self) -> &mut RegularMachine {
+        &mut self.machine
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let own = self.machine.work() - self.before;
+        self.work.set(self.work.get() + own);
     }
 }
 
@@ -156,12 +188,18 @@ impl KeyContent {
     }
 
     pub(super) fn work(&self) -> u64 {
-        self.machines().map(|machine| machine.work()).sum()
+        self.work.get()
     }
 
-    fn machines(&self) -> impl Iterator<Item = MutexGuard<'_, RegularMachine>> {
-        let machines = self.classes.iter();
-        machines.filter_map(|class| class.machine.as_ref().map(|(machine, _)| machine.lock()))
+    fn machines(&self) -> impl Iterator<Item = Counted<'_>> {
+        self.classes.iter().filter_map(|class| {
+            let machine = class.machine.as_ref()?.0.lock();
+            Some(Counted {
+                before: machine.work(),
+                machine,
+                work: &self.work,
+            })
+        })
     }
 
     /// Returns whether any text is a key, at any state within it.

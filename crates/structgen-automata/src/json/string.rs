@@ -80,7 +80,7 @@ impl Machine for StringMachine {
                     if self.escapes == EscapeForm::Any && self.content.goes_on(content) {
                         return Ok(Some(next));
                     }
-                    Ok(self.escape_cost(content)?.map(|_| next))
+                    Ok(self.may_escape(content)?.then_some(next))
                 }
                 b'"' | b'\\' | 0x00..=0x1F => Ok(None),
                 _ => Ok(self.content.step(content, byte)?.map(StringState::Body)),
@@ -96,7 +96,7 @@ impl Machine for StringMachine {
                     if self.escapes == EscapeForm::Any && self.content.goes_on(content) {
                         return Ok(Some(next));
                     }
-                    Ok(self.unit_cost(content, 0, 0)?.map(|_| next))
+                    Ok(self.may_end_unit(content, 0, 0)?.then_some(next))
                 }
                 _ => match self.short_escape(byte) {
                     Some(c) => self.escaped(content, c),

@@ -48,6 +48,16 @@ pub(super) struct ItemState {
     free_for: Option<u32>,
 }
 
+impl ItemState {
+    /// Returns which texts its steps keep.
+    fn mode(&self) -> Memory {
+        match self.is_exact {
+            true => Memory::Exact,
+            false => Memory::Sketch,
+        }
+    }
+}
+
 /// A text that an item may be.
 pub(super) struct Completion {
     pub(super) text: Vec<u8>,
@@ -303,21 +313,33 @@ impl Machine for ItemMachine {
     }
 
     fn step(&mut self, state: &ItemState, byte: u8) -> Result<Option<ItemState>, StepError> {
-        let memory = if state.is_exact {
-            Memory::Exact
-        } else {
-            Memory::Sketch
-        };
+        let mode = state.mode();
         let item = self
             .item()
             .network
             .call()
-            .step_once(state.pair.0, byte, memory)?;
+            .step_once(state.pair.0, byte, mode)?;
         if item == SetId::DEAD {
             return Ok(None);
         }
         let excluded = self.step_excluded(state.pair.1, byte)?;
         self.state((item, excluded), state.is_exact)
+    }
+
+    fn equivalent_bytes(&mut self, state: &ItemState, byte: u8) -> (u8, u8) {
+        let (set, excluded) = state.pair;
+        let item = self.item();
+        let run = { item.network.call() }.equivalent_bytes(set, byte, state.mode());
+        drop(item);
+        if run.0 == run.1 {
+            return run;
+        }
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        // All other bytes make the item differ from the values.
+        match values.first(excluded) {
+            Ok(first) => first.gap(byte, run),
+            Err(_) => (byte, byte),
+        }
     }
 
     fn accept(&self, state: &ItemState) -> Option<u32> {
@@ -429,5 +451,94 @@ impl Machine for ItemMachine {
 
     fn cost(&mut self, state: &ItemState) -> u32 {
         state.cost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use structgen_frontend::json_schema::{SchemaOptions, compile_str};
+
+    use super::*;
+    use crate::Limits;
+    use crate::program::Program;
+    use crate::value::Value;
+
+    /// An item of this schema, and a set of values that it must differ from.
+    fn machine(schema: &str, values: &[&str]) -> (ItemMachine, Excluded) {
+        let compiled = compile_str(schema, &SchemaOptions::new()).unwrap();
+        let program = Arc::new(Program::new(compiled.grammar, Limits::default()).unwrap());
+        let mut store = Values::new(program.form.clone());
+        let mut excluded = Excluded::NONE;
+        for value in values {
+            let id = store.id(Value::read(value.as_bytes()).unwrap()).unwrap();
+            excluded = store.with(excluded, id);
+        }
+        let item = Arc::new(Mutex::new(Item::new(Network::new(program).unwrap())));
+        (
+            ItemMachine::new(item, Arc::new(Mutex::new(store)), 0),
+            excluded,
+        )
+    }
+
+    #[test]
+    fn bytes_that_are_said_to_lead_to_one_state_do() {
+        let object = r#"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}"#;
+        let cases = [
+            (
+                "true",
+                &[
+                    r#""ab""#,
+                    r#""aé\n""#,
+                    "12",
+                    "[1, \"x\"]",
+                    r#"{"a": 1, "b": "ab"}"#,
+                    "null",
+                ][..],
+            ),
+            (object, &[r#"{"a": 12, "b": "ab"}"#, r#"{"ab": [1]}"#, "{}"]),
+            (
+                r#"{"type": "string", "minLength": 2}"#,
+                &[r#""ab""#, r#""aé""#, r#""\u00e9😀""#],
+            ),
+            (r#"{"type": "number"}"#, &["1", "1.5", "100", "-2e3"]),
+        ];
+        let texts = [
+            r#" {"a": 12, "b": "ab", "c\n": 1}"#,
+            r#"{"ab": [1, "x", {}], "\u0061": 5e3}"#,
+            r#"[1, "x", null]"#,
+            r#""aé\n😀\u00e9""#,
+            " -100.25e2 ",
+            "null",
+        ];
+        let (mut wide, mut compared) = (0, 0);
+        for (schema, values) in cases {
+            let (mut machine, excluded) = machine(schema, values);
+            let exact = machine.start_without(excluded.number()).unwrap();
+            let sketch = exact.as_ref().map(|state| machine.sketch(state).unwrap());
+            for (start, text) in [exact, sketch.flatten()]
+                .into_iter()
+                .flatten()
+                .flat_map(|start| texts.map(|text| (start.clone(), text)))
+            {
+                let mut state = Some(start);
+                let mut bytes = text.bytes();
+                while let Some(from) = state {
+                    for byte in 0..=u8::MAX {
+                        let (low, high) = machine.equivalent_bytes(&from, byte);
+                        assert!(low <= byte && byte <= high);
+                        let next = machine.step(&from, byte).ok();
+                        // Each byte of a run is compared with its neighbour.
+                        if byte < high {
+                            let other = machine.step(&from, byte + 1).ok();
+                            assert_eq!(next, other, "{schema} {text} {from:?} {byte}");
+                        }
+                        wide += usize::from(low < high);
+                        compared += usize::from(from.pair.1 != Excluded::NONE && low < high);
+                    }
+                    state = { bytes.next() }.and_then(|byte| machine.step(&from, byte).ok()?);
+                }
+            }
+        }
+        assert!(wide > 5_000 && compared > 1_000, "{wide} {compared}");
     }
 }

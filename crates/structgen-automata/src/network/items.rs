@@ -1,5 +1,7 @@
 //! Arrays: which items may come next, and what registers remember.
 
+use std::cell::Cell;
+
 use super::register::ArrayRegister;
 use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
@@ -296,6 +298,7 @@ impl Call<'_> {
             covers: false,
             seen: TextSet::NONE,
             sets: self.registers.keys.clone(),
+            work: Cell::default(),
         };
         drop(store);
         Ok(self.terminals.add_listed(key, content)?)

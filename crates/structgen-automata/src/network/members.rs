@@ -1,5 +1,6 @@
 //! Objects: which keys may come next, and what registers remember.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::register::ObjectRegister;
@@ -165,6 +166,7 @@ impl Call<'_> {
             covers: false,
             seen: register.others,
             sets: self.registers.keys.clone(),
+            work: Cell::default(),
         };
         if !waits {
             for (i, class) in shape.classes.iter().enumerate() {

@@ -42,6 +42,23 @@ impl Call<'_> {
         Some(*self.firsts.insert(set, first))
     }
 
+    /// Returns the first and last byte of a run around this one that all lead to the same state, as far as that is
+    /// cheap to find.
+    pub(super) fn equivalent_bytes(&self, set: SetId, byte: u8, memory: Memory) -> (u8, u8) {
+        match *self.sets.elements(set) {
+            // If the terminal may end here, the byte may also begin what follows; and an exact state keeps the bytes of
+            // keys and items, so no two bytes lead to the same state.
+            [Element { frame, .. }]
+                if frame.reads()
+                    && self.accept_label(frame).is_none()
+                    && !(memory == Memory::Exact && frame.keeps_text()) =>
+            {
+                self.terminals.get(frame.terminal).alike(frame.state, byte)
+            }
+            _ => (byte, byte),
+        }
+    }
+
     /// Returns the token terminals that may come next, sorted.
     ///
     /// # Errors

@@ -197,7 +197,7 @@ impl Values {
         Ok((next != SteppedSet::NONE).then_some(Progress::Other(next)))
     }
 
-    /// Returns a superset of the bytes that may come next in a text.
+    /// Returns a superset of the bytes that may come next in a text: after any other byte, no value is left.
     pub(super) fn first(&mut self, set: Excluded) -> Result<ByteSet, StepError> {
         let mut first = ByteSet::default();
         match *self.sets.get(set.0) {

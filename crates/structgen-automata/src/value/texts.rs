@@ -171,6 +171,9 @@ impl ValueText {
             let position = self.sets.get(at)[i];
             self.step_place(position, byte, &mut found)?;
         }
+        if found.is_empty() {
+            return Ok(Self::DEAD);
+        }
         found.sort_unstable();
         Ok(self.sets.id(found.into()))
     }

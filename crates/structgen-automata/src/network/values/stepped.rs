@@ -31,6 +31,8 @@ pub(super) struct SteppedSets {
     parts: Interned<Part>,
     /// Steps of parts of the level [`KEPT`].
     steps: FxHashMap<(u32, u8), u32>,
+    /// The bytes that may come next, of parts of this level.
+    firsts: FxHashMap<u32, ByteSet>,
     /// The number of bytes that parts own.
     bytes: usize,
 }
@@ -62,6 +64,9 @@ const KEPT: u32 = 0;
 /// The maximum number of cached steps.
 const MAX_STEPS: usize = 1 << 16;
 
+/// The maximum number of parts whose next bytes are cached.
+const MAX_FIRSTS: usize = 1 << 14;
+
 /// The part without values.
 const NOTHING: u32 = 0;
 
@@ -79,6 +84,7 @@ impl SteppedSets {
             texts: FxHashMap::default(),
             parts,
             steps: FxHashMap::default(),
+            firsts: FxHashMap::default(),
             bytes: 0,
         }
     }
@@ -213,16 +219,30 @@ impl SteppedSets {
         first: &mut ByteSet,
     ) -> Result<(), StepError> {
         let Part { level, prefix, .. } = *self.parts.get(part);
+        if level == KEPT
+            && let Some(&known) = self.firsts.get(&part)
+        {
+            first.union_with(known);
+            return Ok(());
+        }
+        let mut found = ByteSet::default();
         for i in 0..self.parts.get(part).entries.len() {
             let (digit, at) = self.parts.get(part).entries[i];
             match level {
                 0 => {
                     let value = prefix << DIGIT | u32::from(digit);
-                    first.union_with(self.text(value, values)?.first(at)?);
+                    found.union_with(self.text(value, values)?.first(at)?);
                 }
-                _ => self.add_first_of(at, values, first)?,
+                _ => self.add_first_of(at, values, &mut found)?,
             }
         }
+        if level == KEPT {
+            if self.firsts.len() == MAX_FIRSTS {
+                self.firsts.clear();
+            }
+            self.firsts.insert(part, found);
+        }
+        first.union_with(found);
         Ok(())
     }
 
@@ -251,6 +271,7 @@ impl SteppedSets {
         self.bytes
             + self.parts.memory()
             + self.steps.capacity() * 16
+            + self.firsts.capacity() * size_of::<(u32, ByteSet)>()
             + self.texts.capacity() * size_of::<(u32, Box<ValueText>)>()
             + texts.sum::<usize>()
     }
