@@ -4,6 +4,7 @@
 //! `STRUCTGEN_UPDATE=1` writes the record anew, keeping the reasons of what stays.
 
 mod maskbench;
+mod mutations;
 mod ratchet;
 mod suite;
 
