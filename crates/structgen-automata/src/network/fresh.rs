@@ -239,7 +239,13 @@ impl Call<'_> {
                 limit: u64::from(MAX_LEVELS),
             });
         }
-        let network = Network::at(self.program.clone(), node, near, self.level + 1)?;
+        let network = Network::at(
+            self.program.clone(),
+            node,
+            near,
+            self.level + 1,
+            self.terminals.tokens(),
+        )?;
         let item = Arc::new(Mutex::new(Item::new(network)));
         Ok(self.items.insert((node, near), item).clone())
     }

@@ -134,15 +134,15 @@ impl Network {
         Ok(network)
     }
 
-    /// Creates the network of what begins at a node, at this depth of nesting.
+    /// Creates the network of what begins at a node, at this depth of nesting, for tokens of these lengths.
     fn at(
         program: Arc<Program>,
         node: NodeId,
         depth: u32,
         level: u32,
+        tokens: TokenLengths,
     ) -> Result<Self, LimitExceeded> {
-        // The texts that an item is compared with count whitespace, so the item does too.
-        let mut network = Self::empty(program, depth, TokenLengths::UNKNOWN);
+        let mut network = Self::empty(program, depth, tokens);
         network.level = level;
         let start = network.call().make_start_at(node);
         network.start = start.map_err(StepError::limit)?;

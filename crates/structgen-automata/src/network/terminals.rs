@@ -86,6 +86,11 @@ impl Terminals {
         }
     }
 
+    /// Returns the maximum lengths of the tokens that terminals are stepped with.
+    pub(super) fn tokens(&self) -> TokenLengths {
+        self.tokens
+    }
+
     /// Builds a terminal of the program if necessary.
     pub(super) fn ensure(&self, terminal: u32) -> Result<(), LimitExceeded> {
         let place = &self.of_program[terminal as usize];
