@@ -30,10 +30,12 @@ impl KeyClass {
         }
     }
 
-    /// Returns the lengths in JSON of the `n` shortest keys, ascending; fewer if there are not as many keys.
+    /// Returns the lengths in JSON of the `n` shortest keys that are not declared, ascending; fewer if there are not as
+    /// many. All calls must name the same declared keys.
     pub(crate) fn shortest(
         &self,
         n: usize,
+        declared: &[Box<str>],
         limits: RegularLimits,
     ) -> Result<Vec<u32>, LimitExceeded> {
         let Some(keys) = &self.keys else {
@@ -46,7 +48,7 @@ impl KeyClass {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if known.len() < n {
-            *known = shortest(keys, n.next_power_of_two(), limits)?;
+            *known = shortest(keys, n.next_power_of_two(), declared, limits)?;
         }
         Ok(known[..known.len().min(n)].to_vec())
     }
@@ -54,17 +56,37 @@ impl KeyClass {
 
 /// Counts strings level by level. Since the machine is deterministic, the number of paths to a state is the number of
 /// strings that lead to it.
-fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>, LimitExceeded> {
+fn shortest(
+    keys: &Regular,
+    n: usize,
+    declared: &[Box<str>],
+    limits: RegularLimits,
+) -> Result<Vec<u32>, LimitExceeded> {
     let bytes_per_byte = if is_plain(keys) { 1 } else { LONGEST_ESCAPE };
     let mut machine = RegularMachine::new(keys, limits)?;
     let mut lengths = Vec::new();
     let mut level: FxHashMap<RegularState, usize> = FxHashMap::default();
-    level.extend(machine.start()?.map(|start| (start, 1)));
+    let Some(start) = machine.start()? else {
+        return Ok(lengths);
+    };
+    level.insert(start, 1);
+    // A declared key is never one of a class, even if the class has its text.
+    let mut taken: FxHashMap<RegularState, Vec<usize>> = FxHashMap::default();
+    for key in declared {
+        if let Some(state) = behind(&mut machine, &start, key)? {
+            taken.entry(state).or_default().push(key.len());
+        }
+    }
+    // More than these make no difference, whichever of them are declared.
+    let most = n.saturating_add(declared.len());
     let mut steps = 0;
     let mut length = 0_u32;
     while !level.is_empty() {
         for (state, &count) in &level {
             if machine.accept(state).is_some() {
+                let is_taken = |&&key: &&usize| key == length as usize;
+                let taken = taken.get(state).into_iter().flatten().filter(is_taken);
+                let count = count.saturating_sub(taken.count());
                 let missing = n - lengths.len();
                 let bytes = length.saturating_mul(bytes_per_byte);
                 lengths.resize(lengths.len() + count.min(missing), bytes);
@@ -89,7 +111,7 @@ fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>,
                 if let Some(next_state) = machine.step(&state, byte)? {
                     let alike = usize::from(high - byte) + 1;
                     let ways = next.entry(next_state).or_default();
-                    *ways = ways.saturating_add(count.saturating_mul(alike)).min(n);
+                    *ways = ways.saturating_add(count.saturating_mul(alike)).min(most);
                 }
                 low = high.checked_add(1);
             }
@@ -100,16 +122,37 @@ fn shortest(keys: &Regular, n: usize, limits: RegularLimits) -> Result<Vec<u32>,
     Ok(lengths)
 }
 
+/// Returns the state after a text that a state accepts.
+fn behind(
+    machine: &mut RegularMachine,
+    from: &RegularState,
+    text: &str,
+) -> Result<Option<RegularState>, LimitExceeded> {
+    let mut state = *from;
+    for byte in text.bytes() {
+        match machine.step(&state, byte)? {
+            Some(next) => state = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(machine.accept(&state).map(|_| state))
+}
+
 #[cfg(test)]
 mod tests {
     use structgen_grammar::CharSet;
 
     use super::*;
 
-    fn lengths(regular: Regular, n: usize) -> Vec<u32> {
+    fn lengths_without(declared: &[&str], regular: Regular, n: usize) -> Vec<u32> {
+        let declared: Vec<Box<str>> = declared.iter().map(|&key| key.into()).collect();
         KeyClass::new(Some(regular), [].into())
-            .shortest(n, RegularLimits::default())
+            .shortest(n, &declared, RegularLimits::default())
             .expect("no limit is met")
+    }
+
+    fn lengths(regular: Regular, n: usize) -> Vec<u32> {
+        lengths_without(&[], regular, n)
     }
 
     #[test]
@@ -119,5 +162,15 @@ mod tests {
         assert_eq!(lengths(words, 6), [0, 1, 1, 1, 2, 2]);
         assert_eq!(lengths(letters, 6), [1, 1, 1]);
         assert_eq!(lengths(Regular::Never, 2), [0_u32; 0]);
+    }
+
+    #[test]
+    fn declared_keys_are_not_among_them() {
+        let letters = Regular::Chars(CharSet::new([('a', 'c')]));
+        let words = Regular::repeat(letters.clone(), 1, None);
+        assert_eq!(lengths_without(&["a", "zz"], letters, 6), [1, 1]);
+        let declared = ["a", "b", "c", "ab", "cc", "\"", "é"];
+        let expected = [2, 2, 2, 2, 2, 2, 2, 3];
+        assert_eq!(lengths_without(&declared, words, 8), expected);
     }
 }

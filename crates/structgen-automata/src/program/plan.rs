@@ -216,7 +216,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             }
             let (seen, missing) = (seen as usize, missing as usize);
             // In the worst case, the present keys are the shortest ones.
-            let lengths = class.shortest(seen + missing, self.limits)?;
+            let lengths = class.shortest(seen + missing, &self.object.keys, self.limits)?;
             let lengths = lengths.get(seen..).unwrap_or_default();
             let uses = lengths
                 .iter()

@@ -171,3 +171,36 @@ fn a_text_that_fills_the_states_by_itself_is_refused_by_name() {
     assert_eq!(matcher.tokens().count(), taken);
     assert_eq!(constraint.matcher().check_text(b"{\"a\":1}"), Ok(None));
 }
+
+#[test]
+fn a_declared_key_is_not_the_cheapest_of_a_pattern_that_has_its_text() {
+    let schemas = [
+        r#"{"minProperties": 1, "propertyNames": {"pattern": "^a"}, "dependentSchemas": {"a": false}}"#,
+        r#"{"minProperties": 3, "patternProperties": {"^[ab]?$": {}}, "additionalProperties": false,
+            "properties": {"a": false, "c": {}}}"#,
+        r#"{"minProperties": 2, "propertyNames": {"pattern": "^a+$"}, "properties": {"aa": {}, "a": {"const": "long"}}}"#,
+    ];
+    for text in schemas {
+        let text = text.replacen('{', r#"{"type": "object", "#, 1);
+        let constraint = schema(&text);
+        let mut matcher = constraint.matcher();
+        let mut cost = matcher.completion_cost().expect("within limits");
+        let mut written = Vec::new();
+        while !matcher.is_accepting() {
+            // Whatever is promised before a token is kept after some token.
+            let mask = matcher.mask().expect("within limits");
+            let mut tokens = mask.bits().iter();
+            let cheaper = |token: &TokenId| {
+                let after = matcher.completion_cost_after(*token);
+                after.expect("within limits") < cost
+            };
+            let token = tokens.find(cheaper);
+            let token = token.unwrap_or_else(|| {
+                panic!("{text}: nothing is cheaper than {cost} after {written:?}")
+            });
+            matcher.accept_token(token).expect("it is allowed");
+            cost = matcher.completion_cost().expect("within limits");
+            written.push(token);
+        }
+    }
+}
