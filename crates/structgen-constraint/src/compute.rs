@@ -71,7 +71,7 @@ impl<'c> Compute<'c> {
                 depends_on_texts |= depends;
                 continue;
             }
-            match stretch(network, element, u32::MAX)? {
+            match stretch(network, element, memory, u32::MAX)? {
                 Some(stretch) => {
                     stretch.allow(tables.texts(), mask);
                     let state = (element, set_of(element)?);
@@ -107,7 +107,7 @@ impl<'c> Compute<'c> {
         let SignedTrie { trie, signs } = self.tables.long();
         let covered = match *network.elements(sketch) {
             // There are too few long tokens to search for a span.
-            [element] => stretch(network, element, 0)?,
+            [element] => stretch(network, element, self.memory, 0)?,
             _ => None,
         };
         let covered = covered.map(|stretch| Stretch {
@@ -169,7 +169,7 @@ impl<'c> Compute<'c> {
         let Some(mut depends_on_texts) = taken.filter(|_| !at.except.is_empty()) else {
             return Ok(taken);
         };
-        let covered = stretch(network, element, u32::MAX)?;
+        let covered = stretch(network, element, self.memory, u32::MAX)?;
         for SignedTrie { trie, signs } in [&strings.closing, &strings.escaped_closing] {
             let rest = Walk {
                 trie,

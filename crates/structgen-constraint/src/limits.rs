@@ -127,7 +127,7 @@ impl Limited<'_> {
         let &[element] = network.elements(state) else {
             return Ok(None);
         };
-        let Some(stretch) = stretch(network, element, u32::MAX)? else {
+        let Some(stretch) = stretch(network, element, Memory::Sketch, u32::MAX)? else {
             return Ok(None);
         };
         if !network.is_loop(element.frame, &stretch.span) {

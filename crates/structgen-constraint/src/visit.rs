@@ -179,36 +179,34 @@ impl<'s> Visit<'s> {
                 return Ok(self.add(key, &draft.drafted()));
             }
         };
+        // Longer tokens may reach what was forgotten.
         let long = self.shared.tables.long();
-        let mut depends = false;
-        let short = (relaxed, Scope::Short);
-        let base = match self.states.masks.find_kept(short) {
-            Some((known, gone)) => {
-                self.count_evicted(gone);
-                known
-            }
-            None => {
-                depends = self.compute(relaxed, compute(Memory::Short), draft)?;
-                let mut taken = Draft::new(draft.width());
-                let sketch = compute(Memory::Sketch);
-                depends |= sketch.long_tokens(relaxed, &self.network, &mut taken)?;
-                replace(draft.as_bits(), long, &tokens_of(long, taken.as_bits()));
-                if depends {
-                    self.share(&draft.drafted())
-                } else {
-                    self.add_kept(short, &draft.drafted())
-                }
-            }
-        };
-        // The other tokens may reach what was forgotten.
-        draft.clear();
         let (state, memory) = match self.network.relax(sketch, Memory::Tokens)? {
             Some(far) => (far, Memory::Tokens),
             None => (sketch, Memory::Sketch),
         };
-        depends |= compute(memory).long_tokens(state, &self.network, draft)?;
+        let long_tokens =
+            |draft: &mut Draft| compute(memory).long_tokens(state, &self.network, draft);
+        let key = |depends| (if depends { exact } else { sketch }, Scope::All);
+        let short = (relaxed, Scope::Short);
+        let Some((base, gone)) = self.states.masks.find_kept(short) else {
+            let mut depends = self.compute(relaxed, compute(Memory::Short), draft)?;
+            let mut taken = Draft::new(draft.width());
+            let long_depends = long_tokens(&mut taken)?;
+            replace(draft.as_bits(), long, &tokens_of(long, taken.as_bits()));
+            // Whichever long tokens it has, they are compared before it is shared.
+            let base = match depends {
+                true => self.share(&draft.drafted()),
+                false => self.add_kept(short, &draft.drafted()),
+            };
+            depends |= long_depends;
+            self.keep(key(depends), base.clone());
+            return Ok(base.get());
+        };
+        self.count_evicted(gone);
+        draft.clear();
+        let key = key(long_tokens(draft)?);
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
-        let key = (if depends { exact } else { sketch }, Scope::All);
         let found = draft.as_bits();
         if tokens.all(|&token| base.mask.contains(token) == found.contains(token)) {
             self.keep(key, base.clone());

@@ -11,7 +11,7 @@ use structgen_automata::{
 };
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
-use self::cursor::{Cursor, MANY_BYTES};
+use self::cursor::{Cursor, MANY_BYTES, seen};
 use self::open::{Child, Children, Open, Stack};
 use self::region::Region;
 use crate::draft::Draft;
@@ -211,7 +211,8 @@ impl Walk<'_> {
             }
             let span = if below >= FEWEST_NODES && region.is_none() {
                 let is_many = self.searches && below >= MANY_NODES;
-                next.span(network, if is_many { below } else { 0 })
+                let span = next.span(network, if is_many { below } else { 0 });
+                span.map(|span| seen(span, self.memory))
             } else {
                 None
             };
@@ -267,7 +268,7 @@ impl Walk<'_> {
             }
             let region = match region {
                 None if self.searches && below >= MANY_NODES && !is_free => {
-                    next.stretch(network, below)?.map(Region::new)
+                    next.stretch(network, self.memory, below)?.map(Region::new)
                 }
                 region => region,
             };
@@ -309,7 +310,7 @@ impl Walk<'_> {
         let mut others = Vec::new();
         let elements = cursor.elements(network);
         for (element, from) in parts(network, &elements)? {
-            let covered = stretch(network, element, u32::MAX)?;
+            let covered = stretch(network, element, self.memory, u32::MAX)?;
             if covered.is_none() && from == ByteSet::ALL {
                 others.push(element);
                 continue;

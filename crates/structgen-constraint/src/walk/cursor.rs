@@ -1,7 +1,8 @@
 //! The automaton's side of a walk.
 
 use structgen_automata::{
-    ByteSet, Call, Element, Ends, LimitExceeded, Memory, SetId, Span, StepError, TerminalCursor,
+    ByteSet, Call, Element, Ends, LimitExceeded, Memory, SHORT_TEXT, SetId, Span, StepError,
+    TerminalCursor,
 };
 
 use crate::draft::Draft;
@@ -236,11 +237,12 @@ impl<'n> Cursor<'n> {
     pub(super) fn stretch(
         self,
         network: &'n Call<'_>,
+        memory: Memory,
         saved: u32,
     ) -> Result<Option<Span>, LimitExceeded> {
         match self {
             Self::Inside(top) | Self::Ending { top, .. } => {
-                let stretch = stretch(network, top.element, saved)?;
+                let stretch = stretch(network, top.element, memory, saved)?;
                 Ok(stretch.map(|stretch| stretch.span))
             }
             Self::Set(_) | Self::Nowhere => Ok(None),
@@ -339,10 +341,25 @@ impl Stretch {
     }
 }
 
-/// Returns the texts that continue from the element, including what may leave them and what may follow the terminal.
+/// Returns the span as a walk with this memory sees it: one for short tokens does not reach the end of a long span.
+#[inline]
+pub(super) fn seen(span: Span, memory: Memory) -> Span {
+    match memory {
+        Memory::Short if span.code_points >= SHORT_TEXT => Span {
+            code_points: u32::MAX,
+            goes_on: false,
+            ..span
+        },
+        _ => span,
+    }
+}
+
+/// Returns the texts that continue from the element, including what may leave them and what may follow the terminal, for
+/// a walk with this memory.
 pub(crate) fn stretch(
     network: &Call<'_>,
     element: Element,
+    memory: Memory,
     saved: u32,
 ) -> Result<Option<Stretch>, LimitExceeded> {
     let Some(span) = network.span(element.frame, saved) else {
@@ -355,7 +372,10 @@ pub(crate) fn stretch(
         Some(endless) => with_ends(network, element, endless)?,
         None => None,
     };
-    Ok(Some(Stretch { span, endless }))
+    Ok(Some(Stretch {
+        span: seen(span, memory),
+        endless,
+    }))
 }
 
 /// Adds to the exits of a span what may follow the terminal; `None` if the same characters continue both.
