@@ -153,8 +153,9 @@ impl<'c> Compute<'c> {
         }
     }
 
-    /// Adds the tokens that continue in a string that may hold any text, given its element and the state of this element
-    /// alone. Returns whether something depends on what the sketch omits, or `None` if the state does not determine it.
+    /// Adds the tokens that continue in a string that may hold any text, given its element and the state of this
+    /// element alone. Returns whether something depends on what the sketch omits, or `None` if the state does not
+    /// determine it.
     fn any_text(
         self,
         (element, state): (Element, SetId),
@@ -218,8 +219,8 @@ impl<'c> Compute<'c> {
         };
         // Text within a JSON string is left by an escape or by the closing quote.
         let strings = self.tables.strings();
-        // If the string may hold anything, escapes are allowed, and only those with a quote after them depend on the
-        // state.
+        // If the string may hold anything, as far as these tokens reach, escapes are allowed, and only those with a
+        // quote after them depend on the state.
         let escaped = if span == Span::free(u32::MAX) {
             let any = strings.any.inside(network.program().form().escapes);
             mask.union_with(&any.inside);

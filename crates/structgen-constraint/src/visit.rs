@@ -187,25 +187,25 @@ impl<'s> Visit<'s> {
         };
         let long_tokens =
             |draft: &mut Draft| compute(memory).long_tokens(state, &self.network, draft);
-        let key = |depends| (if depends { exact } else { sketch }, Scope::All);
+        let key_if = |depends| (if depends { exact } else { sketch }, Scope::All);
         let short = (relaxed, Scope::Short);
         let Some((base, gone)) = self.states.masks.find_kept(short) else {
             let mut depends = self.compute(relaxed, compute(Memory::Short), draft)?;
             let mut taken = Draft::new(draft.width());
             let long_depends = long_tokens(&mut taken)?;
             replace(draft.as_bits(), long, &tokens_of(long, taken.as_bits()));
-            // Whichever long tokens it has, they are compared before it is shared.
+            // It has the long tokens of this state; other states compare theirs first.
             let base = match depends {
                 true => self.share(&draft.drafted()),
                 false => self.add_kept(short, &draft.drafted()),
             };
             depends |= long_depends;
-            self.keep(key(depends), base.clone());
+            self.keep(key_if(depends), base.clone());
             return Ok(base.get());
         };
         self.count_evicted(gone);
         draft.clear();
-        let key = key(long_tokens(draft)?);
+        let key = key_if(long_tokens(draft)?);
         let mut tokens = long.trie.subtree_tokens(TokenTrie::ROOT).iter();
         let found = draft.as_bits();
         if tokens.all(|&token| base.mask.contains(token) == found.contains(token)) {

@@ -11,7 +11,7 @@ use structgen_automata::{
 };
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
 
-use self::cursor::{Cursor, MANY_BYTES, seen};
+use self::cursor::{Cursor, MANY_BYTES, within_reach};
 use self::open::{Child, Children, Open, Stack};
 use self::region::Region;
 use crate::draft::Draft;
@@ -212,7 +212,7 @@ impl Walk<'_> {
             let span = if below >= FEWEST_NODES && region.is_none() {
                 let is_many = self.searches && below >= MANY_NODES;
                 let span = next.span(network, if is_many { below } else { 0 });
-                span.map(|span| seen(span, self.memory))
+                span.map(|span| within_reach(span, self.memory))
             } else {
                 None
             };

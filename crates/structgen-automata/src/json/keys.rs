@@ -192,14 +192,18 @@ impl KeyContent {
     }
 
     fn machines(&self) -> impl Iterator<Item = Counted<'_>> {
-        self.classes.iter().filter_map(|class| {
-            let machine = class.machine.as_ref()?.0.lock();
-            Some(Counted {
-                before: machine.work(),
-                machine,
-                work: &self.work,
-            })
-        })
+        let machines = self.classes.iter();
+        machines.filter_map(|class| Some(self.counted(&class.machine.as_ref()?.0)))
+    }
+
+    /// Locks a machine whose work is to be counted.
+    fn counted<'m>(&'m self, machine: &'m ClassMachine) -> Counted<'m> {
+        let machine = machine.lock();
+        Counted {
+            before: machine.work(),
+            machine,
+            work: &self.work,
+        }
     }
 
     /// Returns whether any text is a key, at any state within it.
@@ -337,7 +341,7 @@ impl KeyContent {
         let Some((machine, plain)) = &self.classes[index].machine else {
             return u32::MAX;
         };
-        let mut machine = machine.lock();
+        let mut machine = self.counted(machine);
         let factor = if *plain { 1 } else { LONGEST_ESCAPE };
         let mut best = u32::MAX;
         let mut level = vec![(*class, state.low, state.high, state.depth, state.seen)];

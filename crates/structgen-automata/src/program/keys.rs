@@ -11,9 +11,16 @@ use crate::json::is_plain;
 use crate::{LimitExceeded, Machine};
 use structgen_regular::{RegularLimits, RegularMachine, RegularState};
 
-/// The lengths of the shortest keys of a class, as far as they were requested.
+/// The lengths of the shortest undeclared keys of a class, as far as they were requested.
 #[derive(Debug, Default)]
-pub(crate) struct KeyLengths(Mutex<Vec<u32>>);
+pub(crate) struct KeyLengths(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    lengths: Vec<u32>,
+    /// Whether the class has no other keys.
+    are_all: bool,
+}
 
 /// A step is made from each state by every byte.
 const BYTES: usize = 256;
@@ -47,10 +54,11 @@ impl KeyClass {
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if known.len() < n {
+        if known.lengths.len() < n && !known.are_all {
             *known = shortest(keys, n.next_power_of_two(), declared, limits)?;
         }
-        Ok(known[..known.len().min(n)].to_vec())
+        let n = known.lengths.len().min(n);
+        Ok(known.lengths[..n].to_vec())
     }
 }
 
@@ -61,32 +69,35 @@ fn shortest(
     n: usize,
     declared: &[Box<str>],
     limits: RegularLimits,
-) -> Result<Vec<u32>, LimitExceeded> {
+) -> Result<Known, LimitExceeded> {
     let bytes_per_byte = if is_plain(keys) { 1 } else { LONGEST_ESCAPE };
     let mut machine = RegularMachine::new(keys, limits)?;
+    let start = machine.start()?;
     let mut lengths = Vec::new();
     let mut level: FxHashMap<RegularState, usize> = FxHashMap::default();
-    let Some(start) = machine.start()? else {
-        return Ok(lengths);
-    };
-    level.insert(start, 1);
-    // A declared key is never one of a class, even if the class has its text.
-    let mut taken: FxHashMap<RegularState, Vec<usize>> = FxHashMap::default();
+    level.extend(start.map(|start| (start, 1)));
+    let mut by_length: FxHashMap<usize, Vec<&str>> = FxHashMap::default();
     for key in declared {
-        if let Some(state) = behind(&mut machine, &start, key)? {
-            taken.entry(state).or_default().push(key.len());
-        }
+        by_length.entry(key.len()).or_default().push(key);
     }
     // More than these make no difference, whichever of them are declared.
     let most = n.saturating_add(declared.len());
     let mut steps = 0;
     let mut length = 0_u32;
     while !level.is_empty() {
+        // A declared key is never one of a class, even if the class has its text.
+        let mut of_declared: FxHashMap<RegularState, usize> = FxHashMap::default();
+        for key in by_length.remove(&(length as usize)).unwrap_or_default() {
+            steps += key.len();
+            if let Some(start) = &start
+                && let Some(state) = behind(&mut machine, start, key)?
+            {
+                *of_declared.entry(state).or_default() += 1;
+            }
+        }
         for (state, &count) in &level {
             if machine.accept(state).is_some() {
-                let is_taken = |&&key: &&usize| key == length as usize;
-                let taken = taken.get(state).into_iter().flatten().filter(is_taken);
-                let count = count.saturating_sub(taken.count());
+                let count = count.saturating_sub(of_declared.get(state).copied().unwrap_or(0));
                 let missing = n - lengths.len();
                 let bytes = length.saturating_mul(bytes_per_byte);
                 lengths.resize(lengths.len() + count.min(missing), bytes);
@@ -119,7 +130,10 @@ fn shortest(
         level = next;
         length = length.saturating_add(1);
     }
-    Ok(lengths)
+    Ok(Known {
+        lengths,
+        are_all: level.is_empty(),
+    })
 }
 
 /// Returns the state after a text that a state accepts.

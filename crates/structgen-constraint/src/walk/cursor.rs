@@ -341,21 +341,21 @@ impl Stretch {
     }
 }
 
-/// Returns the span as a walk with this memory sees it: one for short tokens does not reach the end of a long span.
+/// Returns the span as a walk with this memory sees it: a walk for short tokens does not reach the end of a long span.
+/// What it finds of longer tokens is meaningless.
 #[inline]
-pub(super) fn seen(span: Span, memory: Memory) -> Span {
+pub(super) fn within_reach(span: Span, memory: Memory) -> Span {
     match memory {
         Memory::Short if span.code_points >= SHORT_TEXT => Span {
             code_points: u32::MAX,
-            goes_on: false,
             ..span
         },
         _ => span,
     }
 }
 
-/// Returns the texts that continue from the element, including what may leave them and what may follow the terminal, for
-/// a walk with this memory.
+/// Returns the texts that continue from the element, including what may leave them and what may follow the terminal,
+/// for a walk with this memory.
 pub(crate) fn stretch(
     network: &Call<'_>,
     element: Element,
@@ -373,7 +373,7 @@ pub(crate) fn stretch(
         None => None,
     };
     Ok(Some(Stretch {
-        span: seen(span, memory),
+        span: within_reach(span, memory),
         endless,
     }))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use structgen_automata::{Call, LimitExceeded, StepError, TerminalCursor};
 use structgen_vocab::TokenTrie;
 
-use super::cursor::{Cursor, Top, seen};
+use super::cursor::{Cursor, Top, within_reach};
 use super::open::Stack;
 use super::{FEWEST_NODES, SOME_CHILDREN, Walk};
 use crate::draft::Draft;
@@ -69,7 +69,7 @@ impl Walk<'_> {
             };
             if below >= FEWEST_NODES
                 && let Some(span) = next.span(0)
-                && let span = seen(span, self.memory)
+                && let span = within_reach(span, self.memory)
             {
                 if self.signs.below(i).is_within(&span, 0) {
                     self.allow(trie.subtree_tokens(i), mask);

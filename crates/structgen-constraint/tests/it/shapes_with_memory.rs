@@ -1,14 +1,15 @@
 //! Objects and arrays that count, compare or have classes of keys: masks equal the oracle's, there are no dead ends,
 //! and costs hold.
 
-use crate::support::{any_value, compile, json, walk_and_compare};
+use crate::support::{any_value, compile, compile_with, json, vocabulary_with, walk_and_compare};
 use serde_json::Value;
-use structgen_constraint::{CompiledConstraint, ConstraintOptions};
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
 use structgen_grammar::{
     Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, GrammarBuilder, JsonForm, KeyPattern,
     NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent, StringShape,
-    Tally,
+    Tally, Whitespace,
 };
+use structgen_vocab::TokenId;
 
 fn forms() -> [JsonForm; 2] {
     let mut exact = JsonForm::exact();
@@ -464,4 +465,72 @@ fn more_members_than_can_be_weighed_are_refused() {
             "members that an object still needs exceed the limit of 65536"
         );
     }
+}
+
+#[test]
+fn whitespace_in_distinct_items_is_counted_where_a_token_may_reach_its_end() {
+    let tables = vocabulary_with(&[
+        "  ", "\n ", "[ ", " [", ",  ", " ,", "1  ", "  1", "{ \"", "\"  ", " }", "} ]",
+    ]);
+    let distinct = |builder: &mut GrammarBuilder, item| {
+        builder.expr(Expr::Array(Box::new(ArrayShape {
+            rest: Some(Slot::of(item)),
+            unique: true,
+            ..ArrayShape::default()
+        })))
+    };
+    let nested = |builder: &mut GrammarBuilder| {
+        let value = any_value(builder);
+        let item = distinct(builder, value);
+        distinct(builder, item)
+    };
+    let flat = |builder: &mut GrammarBuilder| {
+        let value = any_value(builder);
+        distinct(builder, value)
+    };
+    let items = [
+        "[1]",
+        "[1,[]]",
+        "[[ 1],[1 ]",
+        "[[1 , 2]",
+        "[{\"a\":1}",
+        "[ 1 ,[1",
+        "[\"a\",{\"a\" :[",
+        "[[],{",
+    ];
+    let mut compared = 0;
+    for max in [1, 2, 3, 7] {
+        let form = JsonForm {
+            whitespace: Whitespace::Bounded { max },
+            ..JsonForm::exact()
+        };
+        for grammar in [json(nested, form.clone()), json(flat, form)] {
+            let constraint = compile_with(grammar, &tables);
+            for item in items {
+                for gap in 0..=usize::from(max) {
+                    let text = format!("[{item},{}", " ".repeat(gap));
+                    for text in [
+                        text.clone(),
+                        format!("{text}["),
+                        format!("{text}[1,{}", "\n".repeat(gap)),
+                    ] {
+                        let mut matcher = constraint.matcher();
+                        let mut bytes = text.bytes();
+                        if bytes.any(|byte| matcher.accept_token(TokenId(u32::from(byte))).is_err())
+                        {
+                            continue;
+                        }
+                        let mask = matcher.mask().unwrap();
+                        assert_eq!(
+                            mask.bits(),
+                            &oracle::mask(&matcher).unwrap(),
+                            "{text:?} {max}"
+                        );
+                        compared += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }
