@@ -170,13 +170,13 @@ impl<'s> Visit<'s> {
             memory,
             counts,
         };
+        let key_if = |depends| (if depends { exact } else { sketch }, Scope::All);
         let relaxed = match self.network.relax(sketch, Memory::Short)? {
             // A token that the grammar names is allowed whatever its text is; the code below would not distinguish it.
             Some(relaxed) if self.shared.tokens.is_empty() => relaxed,
             _ => {
                 let depends = self.compute(sketch, compute(Memory::Sketch), draft)?;
-                let key = (if depends { exact } else { sketch }, Scope::All);
-                return Ok(self.add(key, &draft.drafted()));
+                return Ok(self.add(key_if(depends), &draft.drafted()));
             }
         };
         // Longer tokens may reach what was forgotten.
@@ -187,13 +187,13 @@ impl<'s> Visit<'s> {
         };
         let long_tokens =
             |draft: &mut Draft| compute(memory).long_tokens(state, &self.network, draft);
-        let key_if = |depends| (if depends { exact } else { sketch }, Scope::All);
         let short = (relaxed, Scope::Short);
         let Some((base, gone)) = self.states.masks.find_kept(short) else {
             let mut depends = self.compute(relaxed, compute(Memory::Short), draft)?;
-            let mut taken = Draft::new(draft.width());
+            let mut taken = self.store.take_scratch(draft.width());
             let long_depends = long_tokens(&mut taken)?;
             replace(draft.as_bits(), long, &tokens_of(long, taken.as_bits()));
+            self.store.give_scratch(taken);
             // It has the long tokens of this state; other states compare theirs first.
             let base = match depends {
                 true => self.share(&draft.drafted()),

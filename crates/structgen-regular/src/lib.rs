@@ -148,6 +148,25 @@ impl RegularMachine {
         Ok(self.steps.arena.nullable(state))
     }
 
+    /// Returns the state after some bytes, or `None` if no string of the set continues like this.
+    ///
+    /// # Errors
+    /// As for [`step`](Self::step).
+    pub fn run(
+        &mut self,
+        from: &RegularState,
+        bytes: &[u8],
+    ) -> Result<Option<RegularState>, LimitExceeded> {
+        let mut state = *from;
+        for &byte in bytes {
+            match self.step(&state, byte)? {
+                Some(next) => state = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(state))
+    }
+
     /// Returns the number of expressions of the machine so far, as [`RegularLimits::expressions`] counts them.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -142,7 +142,7 @@ impl StringMachine {
 
     /// Returns whether something is live after a backslash.
     pub(super) fn may_escape(&mut self, content: &ContentState) -> Result<bool, LimitExceeded> {
-        for letter in *b"\"\\ntrbf/" {
+        for &letter in ESCAPES {
             if let Some(c) = self.short_escape(letter)
                 && self.escaped(content, c)?.is_some()
             {
@@ -231,7 +231,7 @@ impl StringMachine {
         let mut best = self
             .unit_cost(content, 0, 0)?
             .map(|cost| cost.saturating_add(1));
-        for letter in *b"\"\\ntrbf/" {
+        for &letter in ESCAPES {
             let Some(c) = self.short_escape(letter) else {
                 continue;
             };

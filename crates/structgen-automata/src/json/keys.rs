@@ -244,7 +244,8 @@ impl KeyContent {
         }
         let mut members = 0;
         for key in listed {
-            members += u32::from(accepts(&mut machine, class, &key.as_bytes()[depth..])?);
+            let state = machine.run(class, &key.as_bytes()[depth..])?;
+            members += u32::from(state.is_some_and(|state| machine.is_accepting(&state)));
         }
         // All seen keys are in some class; those of this class are the ones that it accepts.
         let mut left = vec![(*class, state.seen)];
@@ -500,19 +501,4 @@ impl KeyContent {
         }
         Some((unlisted, except))
     }
-}
-
-fn accepts(
-    machine: &mut RegularMachine,
-    from: &RegularState,
-    text: &[u8],
-) -> Result<bool, LimitExceeded> {
-    let mut state = *from;
-    for &byte in text {
-        match machine.step(&state, byte)? {
-            Some(next) => state = next,
-            None => return Ok(false),
-        }
-    }
-    Ok(machine.accept(&state).is_some())
 }

@@ -90,7 +90,7 @@ fn shortest(
         for key in by_length.remove(&(length as usize)).unwrap_or_default() {
             steps += key.len();
             if let Some(start) = &start
-                && let Some(state) = behind(&mut machine, start, key)?
+                && let Some(state) = machine.run(start, key.as_bytes())?
             {
                 *of_declared.entry(state).or_default() += 1;
             }
@@ -134,22 +134,6 @@ fn shortest(
         lengths,
         are_all: level.is_empty(),
     })
-}
-
-/// Returns the state after a text that a state accepts.
-fn behind(
-    machine: &mut RegularMachine,
-    from: &RegularState,
-    text: &str,
-) -> Result<Option<RegularState>, LimitExceeded> {
-    let mut state = *from;
-    for byte in text.bytes() {
-        match machine.step(&state, byte)? {
-            Some(next) => state = next,
-            None => return Ok(None),
-        }
-    }
-    Ok(machine.accept(&state).map(|_| state))
 }
 
 #[cfg(test)]

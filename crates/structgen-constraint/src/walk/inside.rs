@@ -68,8 +68,7 @@ impl Walk<'_> {
                 }
             };
             if below >= FEWEST_NODES
-                && let Some(span) = next.span(0)
-                && let span = within_reach(span, self.memory)
+                && let Some(span) = next.span(0).map(|span| within_reach(span, self.memory))
             {
                 if self.signs.below(i).is_within(&span, 0) {
                     self.allow(trie.subtree_tokens(i), mask);
