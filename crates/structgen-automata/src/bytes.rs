@@ -217,10 +217,16 @@ impl Span {
         }
     }
 
+    /// Returns whether plain text of its length continues.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        ByteClasses::PLAIN.is_subset(self.closed)
+    }
+
     /// Returns whether plain text of any length continues.
     #[must_use]
     pub fn is_free(&self) -> bool {
-        self.code_points == u32::MAX && ByteClasses::PLAIN.is_subset(self.closed)
+        self.code_points == u32::MAX && self.is_plain()
     }
 
     /// The bytes that leave plain text within a JSON string: a quote or a backslash.

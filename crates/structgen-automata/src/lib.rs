@@ -49,7 +49,7 @@ mod bind;
 // `CaptureProgram`: the parts of a text that named expressions match.
 mod captures;
 
-pub use structgen_regular::{CancelToken, LimitExceeded, SHORT_TEXT};
+pub use structgen_regular::{CancelToken, LimitExceeded, Lookahead, SHORT_TEXT, is_gap};
 
 pub use bind::BoundProgram;
 pub use bytes::{ByteClasses, ByteSet, Ends, Span};

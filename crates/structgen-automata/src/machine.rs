@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use structgen_grammar::LiteralSet;
 
-use crate::{ByteSet, LimitExceeded, Listing, Span, StepError};
+use crate::{ByteSet, LimitExceeded, Listing, Lookahead, Span, StepError};
 
 /// The continuation of a string that may hold any text, see [`Machine::uniform`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,10 +205,14 @@ pub trait Machine {
         None
     }
 
-    /// Returns a state that continues with the same texts of at most `lookahead` characters as this one, without the
-    /// counters that no such text exhausts. It may lack continuations of longer texts, so its cost and completions are
-    /// meaningless. `None` if it is the state itself.
-    fn abstract_counters(&mut self, _state: &Self::State, _lookahead: u32) -> Option<Self::State> {
+    /// Returns a state that continues with the same texts within `lookahead` as this one, without the counters that no
+    /// such text exhausts. It may lack continuations of longer texts, so its cost and completions are meaningless. `None`
+    /// if it is the state itself.
+    fn abstract_counters(
+        &mut self,
+        _state: &Self::State,
+        _lookahead: Lookahead,
+    ) -> Option<Self::State> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use structgen_regular::{LimitExceeded, RegularMachine, RegularState};
 
-use crate::{ByteSet, Machine};
+use crate::{ByteSet, Lookahead, Machine};
 
 impl Machine for RegularMachine {
     type State = RegularState;
@@ -44,7 +44,11 @@ impl Machine for RegularMachine {
         self.has_long_counters()
     }
 
-    fn abstract_counters(&mut self, state: &RegularState, lookahead: u32) -> Option<RegularState> {
+    fn abstract_counters(
+        &mut self,
+        state: &RegularState,
+        lookahead: Lookahead,
+    ) -> Option<RegularState> {
         self.abstract_counters(state, lookahead)
     }
 

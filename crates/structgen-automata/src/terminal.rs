@@ -24,8 +24,8 @@ use self::state::{NOT_FINAL, Row, State, Steps, UNKNOWN, fill};
 use crate::bytes::{ByteClasses, common_run};
 use crate::meter;
 use crate::{
-    ByteSet, Children, Continuations, LimitExceeded, Listing, LiteralsPlace, Machine, SHORT_TEXT,
-    Span, StepError, TokenLengths, Uniform,
+    ByteSet, Children, Continuations, LimitExceeded, Listing, LiteralsPlace, Lookahead, Machine,
+    SHORT_TEXT, Span, StepError, TokenLengths, Uniform,
 };
 
 /// The number of a state within its terminal. [`DEAD`] and [`START`] are the same in every terminal.
@@ -190,13 +190,17 @@ impl Terminal {
             Reach::Short => SHORT_TEXT,
             Reach::Tokens => self.tokens.most_characters,
         };
+        let lookahead = Lookahead {
+            characters,
+            gaps: self.tokens.most_gaps,
+        };
         let mut source = self.source();
         // A nullable start is not replaced by another state, which would be final.
         let is_nullable_start = state == START && self.nullable.is_some();
         let relaxed = if is_nullable_start {
             state
         } else {
-            let relaxed = source.numbered.relax(state, characters);
+            let relaxed = source.numbered.relax(state, lookahead);
             relaxed.unwrap_or(state)
         };
         self.describe(&mut source, relaxed);

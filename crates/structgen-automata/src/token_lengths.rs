@@ -8,6 +8,11 @@ pub struct TokenLengths {
     pub longest_gap: u16,
     /// The maximum number of characters, at least [`SHORT_TEXT`](crate::SHORT_TEXT).
     pub most_characters: u32,
+    /// The maximum number of colons that only whitespace separates from a quote before them: as many keys of an object a
+    /// token may end, with their colons.
+    pub most_keys: u32,
+    /// The maximum number of runs of [whitespace](structgen_regular::is_gap) and backslashes.
+    pub most_gaps: u32,
 }
 
 impl TokenLengths {
@@ -15,5 +20,7 @@ impl TokenLengths {
     pub const UNKNOWN: Self = Self {
         longest_gap: u16::MAX,
         most_characters: u32::MAX,
+        most_keys: u32::MAX,
+        most_gaps: u32::MAX,
     };
 }

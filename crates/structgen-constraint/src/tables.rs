@@ -2,6 +2,7 @@
 
 mod any_string;
 mod saved;
+mod structure;
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,6 +16,7 @@ use crate::texts::Texts;
 
 pub(crate) use any_string::{AnyString, AnyStrings};
 pub use saved::TablesSource;
+use structure::Structure;
 
 /// What depends on a vocabulary alone, computed once per tokenizer and shared by all grammars.
 ///
@@ -36,6 +38,8 @@ pub struct VocabularyTables {
     first_bytes: Box<[u8]>,
     /// The maximum number of whitespace bytes in a row in a token.
     longest_gap: u16,
+    /// What tokens have at most.
+    structure: Structure,
     /// The tokens that end within a character, computed on demand.
     cut_off: OnceLock<TokenMask>,
 }
@@ -169,6 +173,7 @@ impl VocabularyTables {
             longest_gap: u16::try_from(longest_gap).unwrap_or(u16::MAX),
             cut_off: OnceLock::new(),
             first_bytes: first_bytes(&vocabulary),
+            structure: Structure::of(&vocabulary),
             vocabulary,
             long,
             signs,
@@ -235,6 +240,8 @@ impl VocabularyTables {
         TokenLengths {
             longest_gap: self.longest_gap,
             most_characters: most.max(SHORT_TEXT),
+            most_keys: self.structure.most_keys,
+            most_gaps: self.structure.most_gaps,
         }
     }
 

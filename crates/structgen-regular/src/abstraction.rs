@@ -5,23 +5,23 @@
 //! loop instead of a chain.
 
 use super::arena::{Arena, Node, NodeId};
+use crate::Lookahead;
 
 /// The recursion limit. Expressions below it keep their counters, which is always correct.
 const MAX_DEPTH: u32 = 64;
 
 impl Arena {
-    /// Returns a set that accepts the same texts of at most `lookahead` characters as this one, and continues after the
-    /// same ones.
+    /// Returns a set that accepts the same texts within `lookahead` as this one, and continues after the same ones.
     ///
     /// A counter that allows more rounds than such a text has allows any number of them. One that requires more never
     /// completes: [`Node::Beyond`] follows it. The parts of a concatenation or a union are live independently, so each
     /// can be abstracted. The parts of an intersection are not, since their counters together decide what is live; but
     /// a part that bounds only the length, and is far from its bound, can be left out.
-    pub(super) fn abstracted(&mut self, id: NodeId, lookahead: u32) -> NodeId {
+    pub(super) fn abstracted(&mut self, id: NodeId, lookahead: Lookahead) -> NodeId {
         self.abstracted_at(id, lookahead, 0)
     }
 
-    fn abstracted_at(&mut self, id: NodeId, lookahead: u32, depth: u32) -> NodeId {
+    fn abstracted_at(&mut self, id: NodeId, lookahead: Lookahead, depth: u32) -> NodeId {
         if !self.has_long_counters(id) || self.asks(id) != 0 || self.loops(id) || depth > MAX_DEPTH
         {
             return id;
@@ -64,7 +64,7 @@ impl Arena {
     }
 
     /// A chain may be as long as the expression, so it is followed without recursion; only its parts count as deeper.
-    fn abstracted_chain(&mut self, id: NodeId, lookahead: u32, depth: u32) -> NodeId {
+    fn abstracted_chain(&mut self, id: NodeId, lookahead: Lookahead, depth: u32) -> NodeId {
         let mut parts = Vec::new();
         let mut rest = id;
         loop {
@@ -92,7 +92,7 @@ impl Arena {
     fn without_length(
         &mut self,
         arms: &[NodeId],
-        lookahead: u32,
+        lookahead: Lookahead,
     ) -> Option<(Option<NodeId>, NodeId)> {
         let &[one, other] = arms else {
             return None;
@@ -107,12 +107,13 @@ impl Arena {
             return Some((None, rest));
         }
         // A text that is too short can be lengthened, so it continues exactly where it would without a lower bound.
-        let may_grow =
-            min <= lookahead && self.known_every_char() == Some(body) && self.is_open_ended(rest);
+        let may_grow = min <= lookahead.characters
+            && self.known_every_char() == Some(body)
+            && self.is_open_ended(rest);
         may_grow.then(|| (Some(self.repeat(body, min, None)), rest))
     }
 
-    fn is_far_from(&self, length: NodeId, rest: NodeId, lookahead: u32) -> bool {
+    fn is_far_from(&self, length: NodeId, rest: NodeId, lookahead: Lookahead) -> bool {
         let Node::Repeat {
             body,
             min,
@@ -122,7 +123,11 @@ impl Arena {
             return false;
         };
         // In bytes, of which there are at least as many as characters.
-        let is_far = self.tail(rest).max(min).saturating_add(lookahead) <= max;
+        let is_far = self
+            .tail(rest)
+            .max(min)
+            .saturating_add(lookahead.characters)
+            <= max;
         let holds = || {
             (self.known_every_char() == Some(body) && self.utf8(rest))
                 || self

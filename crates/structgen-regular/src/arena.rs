@@ -9,6 +9,7 @@ use super::counted::Skeleton;
 use super::facts::NodeFacts;
 use super::finite::{FiniteState, FiniteStates};
 use super::look::{Looks, PartId, Tracker};
+use crate::Lookahead;
 use crate::limit::MOST_WORK;
 
 /// The id of an expression: its index in the arena.
@@ -86,7 +87,7 @@ pub(super) struct Arena {
     /// The set of all characters, once it is known.
     every_char: Option<NodeId>,
     /// The abstractions so far, by expression and lookahead; see [`super::abstraction`].
-    pub(super) abstracted: FxHashMap<(NodeId, u32), NodeId>,
+    pub(super) abstracted: FxHashMap<(NodeId, Lookahead), NodeId>,
     /// The number of operands of all nodes, which the limit on expressions includes.
     operands: usize,
     pub(super) looks: Looks,
@@ -191,6 +192,16 @@ impl Arena {
     /// Returns whether the expression contains a counter that no short token exhausts.
     pub(super) fn has_long_counters(&self, id: NodeId) -> bool {
         self.facts[id.0 as usize].counts
+    }
+
+    /// See [`NodeFacts::may_begin_with_gap`].
+    pub(super) fn may_begin_with_gap(&self, id: NodeId) -> bool {
+        self.facts[id.0 as usize].may_begin_with_gap
+    }
+
+    /// See [`NodeFacts::may_lack_gap`].
+    pub(super) fn may_lack_gap(&self, id: NodeId) -> bool {
+        self.facts[id.0 as usize].may_lack_gap
     }
 
     /// Returns a lower bound on the number of characters of its strings.
@@ -333,8 +344,11 @@ impl Arena {
         id
     }
 
-    /// Returns whether no text of at most `lookahead` characters is longer than `rounds` rounds of the body.
-    pub(super) fn is_beyond(&self, body: NodeId, rounds: u32, lookahead: u32) -> bool {
-        self.fewest(body).max(1).saturating_mul(rounds) >= lookahead
+    /// Returns whether no text within `lookahead` is longer than `rounds` rounds of the body.
+    pub(super) fn is_beyond(&self, body: NodeId, rounds: u32, lookahead: Lookahead) -> bool {
+        let Lookahead { characters, gaps } = lookahead;
+        // Each round of words has a gap of its own.
+        self.fewest(body).max(1).saturating_mul(rounds) >= characters
+            || rounds > gaps && self.has_gaps(body)
     }
 }

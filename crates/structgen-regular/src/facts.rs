@@ -1,7 +1,7 @@
 //! What is known of an expression by its parts.
 
 use super::arena::{Arena, Node, NodeId};
-use crate::SHORT_TEXT;
+use crate::Lookahead;
 
 /// Data derived from the parts of an expression.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,9 @@ pub(super) struct NodeFacts {
     pub(super) tail: u32,
     /// Whether it contains a counter whose rounds may be longer than a character.
     pub(super) rounds: bool,
+    /// Whether some string may begin with whitespace, and whether some string may have none; see [`super::gaps`].
+    pub(super) may_begin_with_gap: bool,
+    pub(super) may_lack_gap: bool,
 }
 
 /// The maximum number of bytes of a character.
@@ -50,6 +53,8 @@ impl NodeFacts {
         fewest: 0,
         tail: u32::MAX,
         rounds: false,
+        may_begin_with_gap: true,
+        may_lack_gap: true,
     };
 
     /// Sets the length of all strings.
@@ -88,6 +93,7 @@ impl Arena {
                 witness: Some(0),
                 most: 0,
                 tail: 0,
+                may_begin_with_gap: false,
                 ..NodeFacts::NOTHING
             },
             Node::AllBytes => NodeFacts {
@@ -105,7 +111,7 @@ impl Arena {
                     most: length,
                     fewest: rest.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32,
                     tail: length,
-                    ..NodeFacts::NOTHING.long(length)
+                    ..self.gaps_of_text(rest).long(length)
                 }
             }
             Node::Finite(state) => NodeFacts {
@@ -114,7 +120,7 @@ impl Arena {
                 most: self.finite.longest(state),
                 fewest: u32::from(self.finite.is_utf8(state) && !self.finite.accepts(state)),
                 tail: self.finite.longest(state),
-                ..NodeFacts::NOTHING.long(self.finite.shortest(state))
+                ..self.gaps_of_class(state).long(self.finite.shortest(state))
             },
             Node::Concat(first, rest) => NodeFacts {
                 nullable: self.nullable(first) && self.nullable(rest),
@@ -134,6 +140,9 @@ impl Arena {
                     .tail_before(first, self.witness(rest))
                     .max(self.tail(rest)),
                 rounds: self.counts_rounds(first) || self.counts_rounds(rest),
+                may_begin_with_gap: self.may_begin_with_gap(first)
+                    || self.nullable(first) && self.may_begin_with_gap(rest),
+                may_lack_gap: self.may_lack_gap(first) && self.may_lack_gap(rest),
             },
             Node::Union(ref arms) => NodeFacts {
                 nullable: arms.iter().any(|&arm| self.nullable(arm)),
@@ -152,6 +161,8 @@ impl Arena {
                     .unwrap_or(0),
                 fewest: arms.iter().map(|&arm| self.fewest(arm)).min().unwrap_or(0),
                 tail: arms.iter().map(|&arm| self.tail(arm)).max().unwrap_or(0),
+                may_begin_with_gap: arms.iter().any(|&arm| self.may_begin_with_gap(arm)),
+                may_lack_gap: arms.iter().any(|&arm| self.may_lack_gap(arm)),
                 ..self.any_of(arms)
             },
             Node::Intersection(ref arms) => {
@@ -195,14 +206,16 @@ impl Arena {
                 distance: self.distance(body).saturating_mul(min),
                 fewest: self.fewest(body).saturating_mul(min),
                 counts: self.has_long_counters(body)
-                    || self.is_beyond(body, min.saturating_sub(1), SHORT_TEXT)
-                    || max.is_some_and(|max| self.is_beyond(body, max, SHORT_TEXT)),
+                    || self.is_beyond(body, min.saturating_sub(1), Lookahead::SHORT)
+                    || max.is_some_and(|max| self.is_beyond(body, max, Lookahead::SHORT)),
                 tail: self.tail_before(
                     body,
                     self.witness(body).map(|body| body.saturating_mul(min)),
                 ),
                 rounds: self.counts_rounds(body)
                     || max.unwrap_or(min) > 1 && !self.is_one_character(body),
+                may_begin_with_gap: self.may_begin_with_gap(body),
+                may_lack_gap: min == 0 || self.may_lack_gap(body),
                 ..self.any_of(&[body])
             },
             Node::Behind { tracker, rest, .. } => NodeFacts {

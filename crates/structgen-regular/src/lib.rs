@@ -14,6 +14,7 @@ mod counting;
 mod derivative;
 mod facts;
 mod finite;
+mod gaps;
 mod limit;
 mod liveness;
 mod look;
@@ -28,6 +29,7 @@ use structgen_grammar::Regular;
 use self::arena::{Arena, NodeId};
 pub use self::cancel::CancelToken;
 pub use self::counting::{count, strings};
+pub use self::gaps::is_gap;
 pub use self::limit::LimitExceeded;
 use self::limit::too_many_expressions;
 use self::liveness::Liveness;
@@ -36,6 +38,24 @@ use self::steps::Steps;
 /// The maximum number of characters of a short text: counters that no short text exhausts are abstracted
 /// ([`RegularMachine::abstract_counters`]). All but a few hundred tokens of today's vocabularies are short.
 pub const SHORT_TEXT: u32 = 32;
+
+/// What a text may have at most: counters that no such text exhausts are
+/// [abstracted](RegularMachine::abstract_counters).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lookahead {
+    /// The number of characters.
+    pub characters: u32,
+    /// The number of runs of [whitespace](is_gap), of which an escape in a JSON string may be one.
+    pub gaps: u32,
+}
+
+impl Lookahead {
+    /// A short text; few tokens have more gaps.
+    const SHORT: Self = Self {
+        characters: SHORT_TEXT,
+        gaps: 2,
+    };
+}
 
 /// Limits on the size and work of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,12 +298,12 @@ impl RegularMachine {
         self.steps.arena.has_long_counters(self.start)
     }
 
-    /// Returns a state that continues with the same texts of at most `lookahead` characters as this one, without the
-    /// counters that no such text exhausts; `None` if it is the state itself. Its cost and completions are meaningless.
+    /// Returns a state that continues with the same texts within `lookahead` as this one, without the counters that no
+    /// such text exhausts; `None` if it is the state itself. Its cost and completions are meaningless.
     pub fn abstract_counters(
         &mut self,
         state: &RegularState,
-        lookahead: u32,
+        lookahead: Lookahead,
     ) -> Option<RegularState> {
         let id = self.steps.arena.abstracted(state.0, lookahead);
         (id != state.0).then_some(RegularState(id))

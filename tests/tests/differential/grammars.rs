@@ -1,5 +1,11 @@
 //! Random grammars: ambiguous, left-recursive in all ways, with rules that may be empty, and with rules that derive nothing.
+//!
+//! `STRUCTGEN_VERDICTS=FILE` writes all verdicts, which `tests/conformance/llama_cpp_grammars.py` compares with those of llama.cpp's own code.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use serde_json::json;
 use structgen::{Checker, Constraint};
 use structgen_tests::{SplitMix, is_full_run, report, vocabularies};
 
@@ -161,10 +167,12 @@ fn derive(productions: &Productions, steps: usize, random: &mut SplitMix) -> Opt
 #[test]
 fn grammars_take_what_an_earley_recogniser_takes() {
     let (grammars, every) = if is_full_run() {
-        (2_000, 10)
+        (40_000, 200)
     } else {
         (150, 15)
     };
+    let mut file = std::env::var_os("STRUCTGEN_VERDICTS")
+        .map(|path| BufWriter::new(File::create(path).expect("the file can be written")));
     let vocabulary = vocabularies::small();
     let mut random = SplitMix::new(1_970);
     let (mut verdicts, mut taken, mut masks, mut without_text) = (0, 0, 0, 0);
@@ -222,6 +230,7 @@ fn grammars_take_what_an_earley_recogniser_takes() {
                     .collect(),
             );
         }
+        let mut judged = Vec::new();
         for text in &texts {
             let expected = productions.accepts(text);
             let misfit = match checker.check(text.as_bytes()) {
@@ -244,6 +253,11 @@ fn grammars_take_what_an_earley_recogniser_takes() {
             );
             verdicts += 1;
             taken += usize::from(expected);
+            judged.push((text, misfit.is_none()));
+        }
+        if let Some(file) = &mut file {
+            writeln!(file, "{}", json!({"grammar": source, "texts": judged}))
+                .expect("it is written");
         }
         if number % every == 0
             && let Some(text) = texts.iter().max_by_key(|text| text.len())

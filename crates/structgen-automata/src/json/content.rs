@@ -6,7 +6,9 @@ use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_length};
 use crate::listing::{Beginning, Listing, narrow};
-use crate::{ByteSet, Children, Continuations, LimitExceeded, Machine, SHORT_TEXT, Span, Uniform};
+use crate::{
+    ByteSet, Children, Continuations, LimitExceeded, Lookahead, Machine, SHORT_TEXT, Span, Uniform,
+};
 use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::grounded::{GroundedContent, GroundedState};
@@ -394,13 +396,13 @@ impl Content {
     pub(crate) fn abstract_counters(
         &mut self,
         state: &ContentState,
-        reach: u32,
+        reach: Lookahead,
     ) -> Option<ContentState> {
         match (self, state) {
             (Self::Any { min, max }, ContentState::Any(length, utf8)) => {
                 // The number of characters does not matter far below the minimum, nor between it and far below the
                 // maximum.
-                let is_far_from = |end: u32| end.saturating_sub(*length) > reach;
+                let is_far_from = |end: u32| end.saturating_sub(*length) > reach.characters;
                 let abstracted = if is_far_from(*min) {
                     0
                 } else if length >= min && max.is_none_or(is_far_from) {

@@ -12,7 +12,7 @@ use crate::bytes::{LONGEST_ESCAPE, escaped_length};
 use crate::listing::{AllowedKeys, Beginning, Listing, narrow};
 use crate::machine::MAX_COST;
 use crate::{ByteSet, LimitExceeded, Machine};
-use structgen_regular::{RegularMachine, RegularState};
+use structgen_regular::{Lookahead, RegularMachine, RegularState};
 
 /// The keys that may come next in an object.
 pub(crate) struct KeyContent {
@@ -391,7 +391,7 @@ impl KeyContent {
 
     /// Returns a state that accepts the same short texts, see [`Machine::abstract_counters`]. If known keys may be in a
     /// class, the number of its keys matters.
-    pub(super) fn abstract_counters(&self, state: &KeyState, reach: u32) -> Option<KeyState> {
+    pub(super) fn abstract_counters(&self, state: &KeyState, reach: Lookahead) -> Option<KeyState> {
         if self.may_be_known(state) {
             return None;
         }

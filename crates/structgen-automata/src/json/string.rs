@@ -5,7 +5,9 @@ use std::sync::Arc;
 use structgen_grammar::EscapeForm;
 
 use crate::bytes::{common_run, run_between};
-use crate::{ByteSet, Children, Continuations, LimitExceeded, Listing, Machine, Span, Uniform};
+use crate::{
+    ByteSet, Children, Continuations, LimitExceeded, Listing, Lookahead, Machine, Span, Uniform,
+};
 
 use super::content::{Content, ContentState};
 use super::escapes::{ESCAPES, HEXADECIMAL};
@@ -267,7 +269,7 @@ impl Machine for StringMachine {
         self.content.has_long_counters()
     }
 
-    fn abstract_counters(&mut self, state: &StringState, reach: u32) -> Option<StringState> {
+    fn abstract_counters(&mut self, state: &StringState, reach: Lookahead) -> Option<StringState> {
         match state {
             StringState::Body(content) => self
                 .content

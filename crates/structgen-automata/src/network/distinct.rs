@@ -14,7 +14,10 @@ use rustc_hash::FxHashMap;
 
 use super::values::{Excluded, Values};
 use super::{Memory, Network, SetId, StepError};
-use crate::{AfterEnd, ByteSet, Children, Continuations, LimitExceeded, Machine, Span, Uniform};
+use crate::machine::MAX_COST;
+use crate::{
+    AfterEnd, ByteSet, Children, Continuations, Ends, LimitExceeded, Machine, Span, Uniform,
+};
 
 /// Reads one item, wherever its array is.
 #[derive(Debug)]
@@ -44,8 +47,6 @@ pub(super) struct ItemState {
     is_exact: bool,
     accepts: bool,
     ends: bool,
-    cost: u32,
-    free_for: Option<u32>,
 }
 
 impl ItemState {
@@ -65,6 +66,9 @@ pub(super) struct Completion {
     /// the states on the path, of the bytes read plus the cost of the item alone.
     pub(super) bound: u64,
 }
+
+/// With more values left, it is not asked whether an item is far from all of them.
+const MAX_FAR: usize = 16;
 
 /// The maximum number of states that one search for a completion may visit.
 const MAX_SEARCH: usize = 50_000;
@@ -175,6 +179,28 @@ impl Item {
         Ok(None)
     }
 
+    /// Returns whether a pair has a completion.
+    fn is_live(&mut self, pair: Pair, values: &mut Values) -> Result<bool, StepError> {
+        let (at, excluded) = pair;
+        if at == SetId::DEAD || excluded == Excluded::NONE {
+            return Ok(at != SetId::DEAD);
+        }
+        // What is far from the values needs no search.
+        match self.known.get(&pair) {
+            Some(known) => Ok(known.is_some()),
+            None if self.is_far(excluded, values)? => Ok(true),
+            None => Ok(self.completion(pair, values)?.is_some()),
+        }
+    }
+
+    /// Returns whether no token makes the item equal to one of the values, and something else may follow every token.
+    fn is_far(&self, excluded: Excluded, values: &Values) -> Result<bool, StepError> {
+        match values.keys_left(excluded, MAX_FAR) {
+            Some(left) => self.network.call().is_far_from(&left),
+            None => Ok(false),
+        }
+    }
+
     /// Returns the cost of the item if nothing is excluded.
     fn cost(&mut self, at: SetId) -> u32 {
         self.network.call().cost(at).min(u64::from(u32::MAX / 8)) as u32
@@ -211,30 +237,29 @@ impl ItemMachine {
         };
         let mut text = Vec::new();
         let mut bound = 0;
+        let mut cost = self.cost(&state);
         loop {
             let taken = text.len() as u64;
             let alone = self.item().cost(state.pair.0);
             bound = bound.max(taken + u64::from(alone));
-            if state.accepts && state.cost == 0 {
+            if state.accepts && cost == 0 {
                 return Ok(Some(Completion { text, bound }));
             }
-            let mut next: Option<(u8, ItemState)> = None;
+            let mut next: Option<(u32, u8, ItemState)> = None;
             let mut first = self.first(&state).unwrap_or(ByteSet::ALL);
             while let Some(byte) = first.pop() {
                 let Some(behind) = self.step(&state, byte)? else {
                     continue;
                 };
-                if next
-                    .as_ref()
-                    .is_none_or(|(_, best)| behind.cost < best.cost)
-                {
-                    next = Some((byte, behind));
+                let behind = (self.cost(&behind), byte, behind);
+                if next.as_ref().is_none_or(|best| behind.0 < best.0) {
+                    next = Some(behind);
                 }
             }
             match next {
-                Some((byte, behind)) if behind.cost < state.cost => {
+                Some((less, byte, behind)) if less < cost => {
                     text.push(byte);
-                    state = behind;
+                    (state, cost) = (behind, less);
                 }
                 _ => {
                     return Err(StepError::Limit(LimitExceeded {
@@ -250,38 +275,21 @@ impl ItemMachine {
     fn state(&mut self, pair: Pair, is_exact: bool) -> Result<Option<ItemState>, StepError> {
         let (at, excluded) = pair;
         let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(cost) = item.completion(pair, &mut values)? else {
+        let mut values = self.values();
+        if !item.is_live(pair, &mut values)? {
             return Ok(None);
-        };
+        }
         let network = item.network.call();
         let accepts = network.is_accepting(at)? && !values.is_text(excluded);
         let ends = accepts && network.is_final(at)?;
-        let free_for = match *network.elements(at) {
-            [element] => network.free_for(element.frame),
-            // One of several elements suffices if its text is unlimited; otherwise others may continue after it.
-            ref elements => (0..elements.len()).find_map(|i| {
-                let frame = network.elements(at)[i].frame;
-                network.free_for(frame).filter(|&n| n == u32::MAX)
-            }),
-        };
-        if self.is_partial && at != network.start() && free_for.is_none_or(|n| n < 2) {
+        if self.is_partial && at != network.start() && !network.has_many_left(at)? {
             return Err(StepError::NeedsExact);
         }
-        let free_for = match free_for {
-            // One more character makes it differ from all values.
-            Some(n) if excluded != Excluded::NONE || self.is_partial => {
-                n.checked_sub(1).filter(|&n| n > 0)
-            }
-            free_for => free_for,
-        };
         Ok(Some(ItemState {
             pair,
             is_exact,
             accepts,
             ends,
-            cost,
-            free_for,
         }))
     }
 
@@ -289,8 +297,11 @@ impl ItemMachine {
         if set == Excluded::NONE {
             return Ok(set);
         }
-        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        values.step(set, byte)
+        self.values().step(set, byte)
+    }
+
+    fn values(&self) -> MutexGuard<'_, Values> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn item(&self) -> MutexGuard<'_, Item> {
@@ -334,7 +345,7 @@ impl Machine for ItemMachine {
         if run.0 == run.1 {
             return run;
         }
-        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values();
         // All other bytes make the item differ from the values.
         match values.first(excluded) {
             Ok(first) => first.gap(byte, run),
@@ -355,7 +366,30 @@ impl Machine for ItemMachine {
     }
 
     fn span(&mut self, state: &ItemState) -> Option<Span> {
-        state.free_for.map(Span::free)
+        let (set, excluded) = state.pair;
+        let span = {
+            let item = self.item();
+            let network = item.network.call();
+            // An inner terminal's end is not the item's.
+            network.span_of(set).filter(|it| it.ends == Ends::Never)?
+        };
+        if excluded == Excluded::NONE && !self.is_partial {
+            return Some(span);
+        }
+        // One more character makes it differ from all values, if there are more characters than values.
+        let is_enough =
+            span.is_plain() || !self.is_partial && self.values().len(excluded) < span.closed.len();
+        match span.code_points {
+            _ if !is_enough => None,
+            0 | 1 => None,
+            u32::MAX => Some(span),
+            // There is none after the last character, so it depends on the text.
+            most => Some(Span {
+                code_points: most - 1,
+                goes_on: true,
+                ..span
+            }),
+        }
     }
 
     fn is_grounded(&self) -> bool {
@@ -394,7 +428,7 @@ impl Machine for ItemMachine {
         };
         // A text that differs from the others so far stays different, so only those with a common beginning are
         // compared.
-        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values();
         let mut open = vec![(root, state.pair.1)];
         while let Some((node, excluded)) = open.pop() {
             let mut first = values.first(excluded)?;
@@ -429,7 +463,7 @@ impl Machine for ItemMachine {
         };
         let mut except = uniform.except.clone();
         let mut excluded = {
-            let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut values = self.values();
             values.first(state.pair.1).ok()?
         };
         while let Some(byte) = excluded.pop() {
@@ -445,12 +479,23 @@ impl Machine for ItemMachine {
     }
 
     fn sketch(&mut self, state: &ItemState) -> Result<Option<ItemState>, StepError> {
-        let item = self.item().network.call().sketch(state.pair.0)?;
-        self.state((item, state.pair.1), false)
+        let (set, excluded) = state.pair;
+        let (sketch, is_far) = {
+            let item = self.item();
+            (
+                item.network.call().sketch(set)?,
+                item.is_far(excluded, &self.values())?,
+            )
+        };
+        let excluded = if is_far { Excluded::NONE } else { excluded };
+        self.state((sketch, excluded), false)
     }
 
     fn cost(&mut self, state: &ItemState) -> u32 {
-        state.cost
+        let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = item.completion(state.pair, &mut self.values());
+        // If a limit does not suffice to find a completion, no budget does.
+        found.ok().flatten().unwrap_or(MAX_COST)
     }
 }
 

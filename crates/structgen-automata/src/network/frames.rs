@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use crate::terminal::TerminalCursor;
-use crate::{
-    ByteClasses, ByteSet, Children, Continuations, LiteralsPlace, Span, StepError, Uniform,
-};
+use crate::{ByteSet, Children, Continuations, LiteralsPlace, Span, StepError, Uniform};
 
-use super::{Frame, Network};
+use super::{Frame, Network, SetId};
 
 impl Network {
     /// Returns a cursor for the terminal on top.
@@ -98,10 +96,19 @@ impl Network {
         terminal.is_loop(frame.state, span.closed)
     }
 
-    /// Returns the number of characters for which every plain text continues in a string.
-    pub(super) fn free_for(&self, frame: Frame) -> Option<u32> {
-        let span = self.span(frame, u32::MAX)?;
-        (span.closed == ByteClasses::PLAIN).then_some(span.code_points)
+    /// Returns texts that are known to continue from a state.
+    pub(super) fn span_of(&self, set: SetId) -> Option<Span> {
+        match *self.elements(set) {
+            [element] => self.span(element.frame, u32::MAX),
+            // One of several elements suffices if its text is unlimited; otherwise others may continue after it.
+            ref elements => {
+                let mut spans = elements.iter().map(|it| self.span(it.frame, u32::MAX));
+                let free = Span::free(u32::MAX);
+                let is_free =
+                    |span: Span| span.closed == free.closed && span.code_points == free.code_points;
+                spans.any(|span| span.is_some_and(is_free)).then_some(free)
+            }
+        }
     }
 
     /// Returns the bytes that continue within the terminal on top.

@@ -75,7 +75,8 @@ impl Call<'_> {
         }
         let counts = self.registers.array(data).counts.clone();
         let close_allowed = shape.bounds().are_met(&counts);
-        let more_allowed = if shape.is_plainly_distinct() && self.is_vast_item(shape) {
+        let depth = self.sets.depth(below) + 1;
+        let more_allowed = if shape.is_plainly_distinct() && self.is_vast_item(shape, depth)? {
             shape.max.is_none_or(|max| counts.members < max) && self.item_fits(shape, below)
         } else {
             self.has_next_item(array, data, below)?
@@ -154,17 +155,18 @@ impl Call<'_> {
                 .collect());
         }
         if register.unknown {
-            let [alternative] = shape.rest.as_deref().unwrap_or_default() else {
-                return Err(StepError::NeedsExact);
-            };
-            if !shape.is_plainly_distinct() || !self.is_vast_item(shape) {
+            if !shape.is_plainly_distinct() || !self.is_vast_item(shape, depth)? {
                 return Err(StepError::NeedsExact);
             }
-            let terminal = self.partial_terminal(alternative.node, depth)?;
-            return Ok(vec![Element {
-                frame: self.reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN),
-                below,
-            }]);
+            let slot = shape.rest.iter().flatten();
+            for alternative in slot.filter(|it| self.fits(it.node, depth)) {
+                let terminal = self.partial_terminal(alternative.node, depth)?;
+                found.push(Element {
+                    frame: self.reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN),
+                    below,
+                });
+            }
+            return Ok(found);
         }
         let slot = shape.slot(register.counts.members);
         for (i, alternative) in slot.into_iter().flatten().enumerate() {
@@ -199,19 +201,6 @@ impl Call<'_> {
             }
         }
         Ok(found)
-    }
-
-    /// Returns whether the item is vast: it has so many values that the others do not matter, whatever their number.
-    fn is_vast_item(&self, shape: &ArrayProgram) -> bool {
-        let Some([alternative]) = shape.rest.as_deref() else {
-            return false;
-        };
-        let node = alternative.node;
-        if let Some(&known) = self.vast.get(&node) {
-            return known;
-        }
-        let vast = self.program.has_many_values(node);
-        *self.vast.insert(node, vast)
     }
 
     fn item_fits(&self, shape: &ArrayProgram, below: SetId) -> bool {

@@ -369,7 +369,7 @@ impl ObjectProgram {
     }
 
     /// Returns the register with one more key; the caller stores the text of an undeclared one.
-    fn with_key(&self, register: &ObjectRegister, label: u32) -> ObjectRegister {
+    pub(super) fn with_key(&self, register: &ObjectRegister, label: u32) -> ObjectRegister {
         let before = register.passed;
         let mut register = register.clone();
         match class_of(label) {

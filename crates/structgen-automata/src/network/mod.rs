@@ -28,6 +28,7 @@ mod sketch;
 mod steps;
 mod terminals;
 mod values;
+mod vast;
 mod written;
 
 use std::cell::Cell;
@@ -82,8 +83,8 @@ pub struct Network {
     relations: Relations,
     /// Replaced when more of them are found.
     fresh: Mutex<FxHashMap<(NodeId, u32, Excluded), Fresh>>,
-    /// Whether a node has so many values that the others of an array do not matter.
-    vast: Memo<NodeId, bool>,
+    /// Whether a node has so many values that the others of an array do not matter, by depth where that matters.
+    vast: Memo<(NodeId, u32), bool>,
     guided: Guided,
     /// The number of arrays comparing their items that this network is nested in.
     level: u32,

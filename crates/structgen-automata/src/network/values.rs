@@ -221,6 +221,25 @@ impl Values {
         Ok(first)
     }
 
+    /// Returns an upper bound on the number of values that are left.
+    pub(super) fn len(&self, set: Excluded) -> u32 {
+        match *self.sets.get(set.0) {
+            Progress::String(progress) => progress.len(&self.texts),
+            _ => self.values.len() as u32,
+        }
+    }
+
+    /// Returns the keys of each value whose colon was not read, if all values are objects whose text has begun, and at
+    /// most `most`.
+    pub(super) fn keys_left(&self, set: Excluded, most: usize) -> Option<Vec<Vec<&str>>> {
+        let Progress::Other(others) = *self.sets.get(set.0) else {
+            return None;
+        };
+        let mut left = Vec::new();
+        let is_known = self.others.add_keys_left(others, most, &mut left);
+        is_known.then_some(left)
+    }
+
     /// Returns whether the text is one of a value's.
     pub(super) fn is_text(&self, set: Excluded) -> bool {
         match *self.sets.get(set.0) {

@@ -12,8 +12,16 @@ const MANY: u32 = 1 << 24;
 const MANY_CHARACTERS: u32 = 8;
 
 impl Program {
-    /// Returns whether at least [`MANY`] values begin at the node; `false` if its structure does not show it.
-    pub(crate) fn has_many_values(&self, node: NodeId) -> bool {
+    /// Returns whether at least [`MANY`] values begin at the node; `false` if its structure does not show it. Of an object
+    /// whose members are counted, `of_counted` says whether it has as many.
+    ///
+    /// # Errors
+    /// Those of `of_counted`.
+    pub(crate) fn has_many_values<E>(
+        &self,
+        node: NodeId,
+        of_counted: &mut dyn FnMut(u32) -> Result<bool, E>,
+    ) -> Result<bool, E> {
         let mut seen = FxHashSet::default();
         let mut todo = vec![node];
         // One alternative with many values suffices, and so does one part of a value, required or not.
@@ -24,18 +32,21 @@ impl Program {
             match self.node(node) {
                 Node::Terminal { terminal, .. } => {
                     if self.is_large_terminal(&self.terminals[*terminal as usize]) {
-                        return true;
+                        return Ok(true);
                     }
                 }
                 Node::Split(arms) => todo.extend(arms.iter().copied()),
                 Node::Call { proc, .. } => todo.push(self.proc(*proc).entry),
-                Node::Object { object, .. } => {
-                    let object = &self.objects[*object as usize];
+                Node::Object { object: number, .. } => {
+                    let object = &self.objects[*number as usize];
                     if object.is_counted() {
+                        if of_counted(*number)? {
+                            return Ok(true);
+                        }
                         continue;
                     }
                     if object.classes.iter().any(|class| class.keys.is_none()) {
-                        return true;
+                        return Ok(true);
                     }
                     let slots = object.properties.iter().map(|property| &property.value);
                     todo.extend(slots.flatten().map(|alternative| alternative.node));
@@ -52,7 +63,7 @@ impl Program {
                 Node::End | Node::Related { .. } | Node::Token { .. } | Node::Repeat { .. } => {}
             }
         }
-        false
+        Ok(false)
     }
 
     /// Returns the texts that begin at the node, if these are listed strings and nothing else.

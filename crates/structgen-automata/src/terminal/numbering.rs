@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::{DEAD, TerminalState};
 use crate::{
-    ByteSet, Children, Continuations, Listing, LiteralsPlace, Machine, Span, StepError, Uniform,
+    ByteSet, Children, Continuations, Listing, LiteralsPlace, Lookahead, Machine, Span, StepError,
+    Uniform,
 };
 
 /// A machine with numbered states, whatever their type.
@@ -30,7 +31,7 @@ pub(super) trait Numbered {
     fn uniform(&mut self, state: TerminalState) -> Option<Uniform<TerminalState>>;
     fn sketch(&mut self, state: TerminalState) -> Result<TerminalState, StepError>;
     fn loosen(&mut self, state: TerminalState, longest: u16) -> Option<TerminalState>;
-    fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState>;
+    fn relax(&mut self, state: TerminalState, reach: Lookahead) -> Option<TerminalState>;
     fn forced(&self, state: TerminalState) -> Option<(u32, u32)>;
     fn cost(&mut self, state: TerminalState) -> u32;
     fn work(&self) -> u64;
@@ -160,7 +161,7 @@ impl<M: Machine> Numbered for Numbering<M> {
         Some(self.number(loose))
     }
 
-    fn relax(&mut self, state: TerminalState, reach: u32) -> Option<TerminalState> {
+    fn relax(&mut self, state: TerminalState, reach: Lookahead) -> Option<TerminalState> {
         let from = self.states[state as usize].as_ref()?;
         let relaxed = self.machine.abstract_counters(from, reach)?;
         Some(self.number(relaxed))

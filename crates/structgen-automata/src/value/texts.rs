@@ -190,6 +190,43 @@ impl ValueText {
         })
     }
 
+    /// Returns the keys of an object whose colon was not read; `None` if the value is not an object, or before its
+    /// opening brace.
+    pub(crate) fn keys_left(&self, at: u32) -> Option<impl Iterator<Item = &str>> {
+        // Positions at one place of a text differ only in the key that is being read.
+        let mut position = *self.positions.get(*self.sets.get(at).first()?);
+        let (node, seen, read) = loop {
+            let (up, found) = match position {
+                Position::End => return None,
+                Position::Before { up, .. }
+                | Position::Word { up, .. }
+                | Position::Number { up, .. }
+                | Position::String { up, .. }
+                | Position::Items { up, .. } => (up, None),
+                Position::Members { node, up, seen }
+                | Position::BeforeKey { node, up, seen }
+                | Position::Key { node, up, seen } => (up, Some((node, seen, None))),
+                Position::InKey { member, .. } => {
+                    (member.up, Some((member.node, member.seen, None)))
+                }
+                // The colon alone ends this key.
+                Position::BehindKey(it) => (it.up, Some((it.node, it.seen, Some(it.index)))),
+            };
+            match *self.positions.get(up) {
+                Position::End => break found?,
+                above => position = above,
+            }
+        };
+        let ValuePart::Object(members) = &self.nodes[node as usize] else {
+            return None;
+        };
+        let seen = self.seen.get(seen);
+        let is_left =
+            move |&(i, _): &(usize, _)| seen[i / 64] >> (i % 64) & 1 == 0 && read != Some(i as u32);
+        let left = members.iter().enumerate().filter(is_left);
+        Some(left.map(|(_, (key, _))| &**key))
+    }
+
     /// Returns the bytes that continue.
     ///
     /// # Errors
@@ -430,6 +467,32 @@ mod tests {
             at = texts.step(at, byte).expect("no limit");
         }
         texts.accepts(at)
+    }
+
+    #[test]
+    fn keys_are_left_until_their_colon_is_read() {
+        let value = Value::read(br#"{"a":[1,{"b":2}],"ab":true,"c":{"d":"x"}}"#).expect("not deep");
+        let mut texts = ValueText::new(&value, &JsonForm::exact()).expect("no limit");
+        let mut left = |text: &str| {
+            let step = |at, byte| texts.step(at, byte).expect("no limit");
+            let at = text.bytes().fold(ValueText::START, step);
+            let keys = texts.keys_left(at)?;
+            Some(keys.map(str::to_owned).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(left(" "), None);
+        for (text, keys) in [
+            ("{", "a ab c"),
+            (r#"{"a"#, "a ab c"),
+            (r#"{"a""#, "ab c"),
+            (r#"{"a":"#, "ab c"),
+            (r#"{"a":[1,{"b":2}],"#, "ab c"),
+            (r#"{"a":[1,{"b""#, "ab c"),
+            (r#"{"c":{"d":"x"#, "a ab"),
+            (r#"{"c":{"d":"x"},"ab":true,"\u0061":[1"#, ""),
+        ] {
+            assert_eq!(left(text).as_deref(), Some(keys), "{text}");
+        }
+        assert_eq!(left(r#"{"a":[1,{"b":2}],"ab":true,"c":{"d":"x"}}"#), None);
     }
 
     #[test]

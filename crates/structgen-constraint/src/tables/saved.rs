@@ -7,7 +7,8 @@ use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use super::{
-    AnyStrings, SignedTrie, Strings, VocabularyTables, first_bytes, plain_texts, prefixes,
+    AnyStrings, SignedTrie, Strings, Structure, VocabularyTables, first_bytes, plain_texts,
+    prefixes,
 };
 use crate::signs::Signs;
 use crate::texts::Texts;
@@ -102,6 +103,7 @@ impl VocabularyTables {
         reader.finish()?;
         Ok(Self {
             first_bytes: first_bytes(&vocabulary),
+            structure: Structure::of(&vocabulary),
             vocabulary,
             signs,
             texts,

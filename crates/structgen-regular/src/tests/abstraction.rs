@@ -1,7 +1,15 @@
 //! Abstractions compared with the states that they stand for.
 
 use super::*;
-use crate::SHORT_TEXT;
+use crate::{Lookahead, SHORT_TEXT, is_gap};
+
+/// Texts of so many characters, whatever their gaps.
+fn characters(characters: u32) -> Lookahead {
+    Lookahead {
+        characters,
+        gaps: u32::MAX,
+    }
+}
 
 fn class(ranges: &[(char, char)]) -> Regular {
     Regular::Chars(CharSet::new(ranges.iter().copied()))
@@ -47,6 +55,20 @@ fn words() -> Regular {
     Regular::concat([between(Regular::concat([word(), space()]), 0, 99), word()])
 }
 
+/// `(\S+\s+){min,max}\S+` in the patterns of JSON Schema.
+fn few_words(min: u32, max: u32) -> Regular {
+    let is = |gap: bool| {
+        CharSet::new(
+            ('\0'..=char::MAX)
+                .filter(|&c| is_gap(c) == gap)
+                .map(|c| (c, c)),
+        )
+    };
+    let run = |gap: bool| Regular::repeat(Regular::Chars(is(gap)), 1, None);
+    let round = Regular::concat([run(false), run(true)]);
+    Regular::concat([between(round, min, max), run(false)])
+}
+
 /// Sets with counters, and texts that lead into them.
 fn sets() -> Vec<(Regular, &'static str)> {
     let letters = || class(&[('a', 'z')]);
@@ -62,6 +84,32 @@ fn sets() -> Vec<(Regular, &'static str)> {
             "a.b/c.d.e",
         ),
         (words(), "ab c  dé é"),
+        (few_words(0, 9), "ab c  dé é"),
+        (few_words(7, 9), "ab c  dé é"),
+        // Words that are short enough.
+        (
+            both(
+                few_words(0, 9),
+                between(Regular::Chars(CharSet::all()), 0, 150),
+            ),
+            "ab c  dé é a b c d e f g h",
+        ),
+        // What is between these may be whitespace, and their rounds may begin with it.
+        (
+            between(
+                Regular::concat([
+                    class(&[('a', 'z'), (' ', ' ')]),
+                    class(&[(' ', ' '), ('x', 'z')]),
+                ]),
+                0,
+                9,
+            ),
+            "a b x  y",
+        ),
+        (
+            between(Regular::concat([many(class(&[(' ', ' ')])), label()]), 0, 9),
+            "ab c d",
+        ),
         // At least five characters, whatever their bytes.
         (
             both(
@@ -150,8 +198,21 @@ fn abstractions_accept_the_same_short_texts() {
             .wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % n
     };
+    let lookaheads = [
+        characters(SHORT_TEXT),
+        characters(100),
+        Lookahead {
+            characters: SHORT_TEXT,
+            gaps: 2,
+        },
+        Lookahead {
+            characters: 100,
+            gaps: 4,
+        },
+    ];
     let cases = sets().into_iter();
-    for ((set, text), lookahead) in cases.flat_map(|case| [(case.clone(), SHORT_TEXT), (case, 100)])
+    for ((set, text), lookahead) in
+        cases.flat_map(|case| lookaheads.map(|lookahead| (case.clone(), lookahead)))
     {
         let mut machine = machine(&set);
         for at in 0..=text.len() {
@@ -165,8 +226,15 @@ fn abstractions_accept_the_same_short_texts() {
                 let few = 1 + next(3);
                 let few: Vec<&[u8]> = (0..few).map(|_| letters[next(letters.len())]).collect();
                 let (mut one, mut other) = (Some(state), Some(abstracted));
-                for _ in 0..lookahead {
-                    for &byte in few[next(few.len())] {
+                let (mut gaps, mut is_within) = (0, false);
+                for _ in 0..lookahead.characters {
+                    let bytes = few[next(few.len())];
+                    gaps += u32::from(bytes == b" " && !is_within);
+                    is_within = bytes == b" ";
+                    if gaps > lookahead.gaps {
+                        break;
+                    }
+                    for &byte in bytes {
                         let mut step = |from: Option<RegularState>| {
                             from.and_then(|from| {
                                 machine.step(&from, byte).expect("within the limits")
@@ -204,17 +272,22 @@ fn abstractions_accept_the_same_short_texts() {
 
 #[test]
 fn counters_far_from_their_ends_are_forgotten() {
-    for (set, texts) in [
-        (host(), ["ab", "abc"]),
-        (words(), ["ab c", "a b c"]),
-        (between(class(&[('a', 'z')]), 0, 40), ["a", "abc"]),
-        (between(class(&[('a', 'z')]), 40, 60), ["a", "abc"]),
+    let short = characters(SHORT_TEXT);
+    let few_gaps = Lookahead { gaps: 2, ..short };
+    let letters = || class(&[('a', 'z')]);
+    for (set, texts, lookahead) in [
+        (host(), ["ab", "abc"], short),
+        (words(), ["ab c", "a b c"], short),
+        (few_words(0, 9), ["ab c", "a b c"], few_gaps),
+        (few_words(7, 9), ["ab c", "a b c"], few_gaps),
+        (between(letters(), 0, 40), ["a", "abc"], short),
+        (between(letters(), 40, 60), ["a", "abc"], short),
     ] {
         let mut machine = machine(&set);
         let [one, other] = texts.map(|text| {
             let state = walk(&mut machine, text.as_bytes()).expect("a prefix");
             machine
-                .abstract_counters(&state, SHORT_TEXT)
+                .abstract_counters(&state, lookahead)
                 .expect("far from the end")
         });
         assert_eq!(one, other, "{set:?}");

@@ -246,6 +246,34 @@ impl SteppedSets {
         Ok(())
     }
 
+    /// Adds the keys that are left of each value, see [`ValueText::keys_left`]. Returns `false` if some value is not an
+    /// object whose text has begun, or there are more than `most` values.
+    pub(super) fn add_keys_left<'s>(
+        &'s self,
+        set: SteppedSet,
+        most: usize,
+        left: &mut Vec<Vec<&'s str>>,
+    ) -> bool {
+        let Part {
+            level,
+            prefix,
+            entries,
+            ..
+        } = self.parts.get(set.0);
+        entries.iter().all(|&(digit, at)| {
+            if *level > 0 {
+                return self.add_keys_left(SteppedSet(at), most, left);
+            }
+            let value = prefix << DIGIT | u32::from(digit);
+            let text = self.texts.get(&value);
+            let Some(keys) = text.and_then(|text| text.keys_left(at)) else {
+                return false;
+            };
+            left.push(keys.collect());
+            left.len() <= most
+        })
+    }
+
     /// Returns whether the text is one of a value's.
     pub(super) fn is_text(&self, set: SteppedSet) -> bool {
         self.parts.get(set.0).is_text

@@ -105,6 +105,11 @@ impl StringProgress {
         Self::opened(c.encode_utf8(&mut [0; 4]).bytes().fold(self.rest, after))
     }
 
+    /// Returns the number of strings.
+    pub(super) fn len(self, sets: &TextSets) -> u32 {
+        sets.len(self.rest)
+    }
+
     /// Adds a superset of the bytes that may come next.
     pub(super) fn add_first(self, sets: &TextSets, first: &mut ByteSet) {
         if self.escape != Escape::default() {

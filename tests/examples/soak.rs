@@ -1,0 +1,243 @@
+//! Compiles, writes, checks, saves and loads random schemas on several threads, and prints what that takes minute by
+//! minute: memory should stay where it is after the first minutes, and so should the time for a round.
+//!
+//!     cargo run --release -p structgen-tests --example soak -- --minutes 60 --threads 4
+//!
+//! A round is one random schema: compiled for a new constraint, walked at random through its masks to complete texts,
+//! which its checker must accept, saved to a file and loaded, whose masks must be those of the first one. Every eighth
+//! round walks a constraint that all threads share and whose states and masks have small limits, so that they are
+//! replaced again and again. Time is processor time of the threads, so other load on the machine matters less.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use structgen::constraint::{CompiledConstraint, ConstraintOptions};
+use structgen::{Checker, Constraint, Profile, SchemaOptions};
+use structgen_tests::SplitMix;
+use structgen_tests::generator::SchemaGenerator;
+use structgen_tests::vocabularies::{self, TestVocabulary};
+
+/// Texts of each round.
+const WALKS: usize = 4;
+
+/// The schema of the shared constraint: whatever it says, some of its states are new.
+const SHARED: &str = r#"{
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": "^[a-z]{2,8}-[0-9]{1,6}$"},
+        "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true, "maxItems": 6},
+        "note": {"type": "string", "maxLength": 60}
+    },
+    "required": ["id"],
+    "additionalProperties": {"type": "integer"}
+}"#;
+
+#[derive(Default)]
+struct Counts {
+    rounds: AtomicU64,
+    /// Schemas that are refused, as random ones may be.
+    refused: AtomicU64,
+    texts: AtomicU64,
+    /// Walks that met a limit.
+    limited: AtomicU64,
+    /// Nanoseconds of processor time of all threads.
+    spent: AtomicU64,
+}
+
+fn main() -> ExitCode {
+    let mut minutes = 60_u64;
+    let mut threads = 4_u64;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let number = arguments.next().and_then(|number| number.parse().ok());
+        match (argument.as_str(), number) {
+            ("--minutes", Some(number)) => minutes = number,
+            ("--threads", Some(number)) => threads = number,
+            _ => {
+                eprintln!("usage: soak [--minutes N] [--threads N]");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    let vocabulary = vocabularies::small();
+    let shared = Constraint::json_schema_str(SHARED, &SchemaOptions::new()).expect("it is right");
+    let options = ConstraintOptions {
+        eos: vec![vocabulary.eos],
+        state_bytes: 4 << 20,
+        mask_bytes: 1 << 20,
+        ..ConstraintOptions::default()
+    };
+    let shared = shared
+        .compile_with(&vocabulary.tables, &options)
+        .expect("it is right");
+    let counts = Counts::default();
+    let is_over = AtomicBool::new(false);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    println!("minute   rounds  refused    texts  limited   µs/round      RSS");
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let file = folder.path().join(format!("{thread}.constraint"));
+            let (counts, is_over, vocabulary, shared) = (&counts, &is_over, &vocabulary, &shared);
+            scope.spawn(move || {
+                let mut random = SplitMix::new(1_000 + thread);
+                while !is_over.load(Ordering::Relaxed) {
+                    let began = processor_time();
+                    round(&mut random, vocabulary, shared, &file, counts);
+                    let spent = processor_time().saturating_sub(began).as_nanos() as u64;
+                    counts.spent.fetch_add(spent, Ordering::Relaxed);
+                }
+            });
+        }
+        let began = Instant::now();
+        let mut before = [0; 5];
+        for minute in 1..=minutes {
+            std::thread::sleep(
+                (began + Duration::from_secs(60 * minute))
+                    .saturating_duration_since(Instant::now()),
+            );
+            let all = [
+                &counts.rounds,
+                &counts.refused,
+                &counts.texts,
+                &counts.limited,
+                &counts.spent,
+            ];
+            let now = all.map(|count| count.load(Ordering::Relaxed));
+            let [rounds, refused, texts, limited, spent] =
+                std::array::from_fn(|i| now[i] - before[i]);
+            let each = spent / 1_000 / rounds.max(1);
+            println!(
+                "{minute:>6} {rounds:>8} {refused:>8} {texts:>8} {limited:>8} {each:>10} {:>6} MiB",
+                resident() >> 20
+            );
+            before = now;
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    ExitCode::SUCCESS
+}
+
+fn round(
+    random: &mut SplitMix,
+    vocabulary: &TestVocabulary,
+    shared: &CompiledConstraint,
+    file: &Path,
+    counts: &Counts,
+) {
+    let number = counts.rounds.fetch_add(1, Ordering::Relaxed);
+    if number % 8 == 0 {
+        for _ in 0..WALKS {
+            let walked = walk(shared, vocabulary, random).is_some();
+            count(if walked {
+                &counts.texts
+            } else {
+                &counts.limited
+            });
+        }
+        return;
+    }
+    let schema = SchemaGenerator::document(random);
+    let options = SchemaOptions::new().with_profile(Profile::Generate);
+    let Ok(constraint) = Constraint::json_schema(&schema, &options) else {
+        return count(&counts.refused);
+    };
+    let (Ok(compiled), Ok(checker)) = (
+        constraint.compile(&vocabulary.tables, &[vocabulary.eos]),
+        Checker::new(&constraint),
+    ) else {
+        return count(&counts.refused);
+    };
+    for _ in 0..WALKS {
+        let Some(text) = walk(&compiled, vocabulary, random) else {
+            count(&counts.limited);
+            continue;
+        };
+        count(&counts.texts);
+        match checker.check(&text) {
+            Ok(None) => {}
+            misfit => panic!(
+                "{}: {misfit:?} with {schema}",
+                String::from_utf8_lossy(&text)
+            ),
+        }
+    }
+    compiled.save(file).expect("it is saved");
+    let options = ConstraintOptions {
+        eos: vec![vocabulary.eos],
+        ..ConstraintOptions::default()
+    };
+    let loaded =
+        CompiledConstraint::load(&vocabulary.tables, &options, file).expect("it is loaded");
+    let (one, other) = (compiled.matcher().mask(), loaded.matcher().mask());
+    if let (Ok(one), Ok(other)) = (one, other) {
+        assert_eq!(
+            one.bits(),
+            other.bits(),
+            "masks of a loaded constraint with {schema}"
+        );
+    }
+    let _ = fs::remove_file(file);
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Draws tokens from the masks until the text is complete; `None` if a limit is met.
+fn walk(
+    constraint: &CompiledConstraint,
+    vocabulary: &TestVocabulary,
+    random: &mut SplitMix,
+) -> Option<Vec<u8>> {
+    let mut matcher = constraint.matcher();
+    let mut text = Vec::new();
+    let mut budget = 40 + matcher.completion_cost().ok()?;
+    loop {
+        let mask = matcher.mask().ok()?;
+        let tokens: Vec<_> = mask.bits().iter().collect();
+        assert!(
+            !tokens.is_empty(),
+            "a dead end after {:?}",
+            String::from_utf8_lossy(&text)
+        );
+        if matcher.is_finished() {
+            return Some(text);
+        }
+        let drawn = (0..6).map(|_| tokens[random.below(tokens.len())]);
+        let token = drawn.chain(tokens.iter().copied()).find(|token| {
+            constraint.eos().contains(token)
+                || matcher
+                    .completion_cost_after(*token)
+                    .is_ok_and(|cost| cost < budget)
+        })?;
+        if constraint.eos().contains(&token) {
+            return Some(text);
+        }
+        matcher.accept_token(token).ok()?;
+        text.extend_from_slice(
+            vocabulary
+                .vocabulary()
+                .token_bytes(token)
+                .unwrap_or_default(),
+        );
+        budget = budget.saturating_sub(1);
+    }
+}
+
+/// Processor time of this thread where the system reports it, in steps of a nanosecond; elsewhere zero.
+fn processor_time() -> Duration {
+    let times = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = times.split(' ').next().and_then(|first| first.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or(0))
+}
+
+/// Bytes of the process in memory where the system reports them; elsewhere zero.
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
+}
