@@ -8,9 +8,10 @@
 //! round walks a constraint that all threads share and whose states and masks have small limits, so that they are
 //! replaced again and again. Time is processor time of the threads, so other load on the machine matters less.
 
+use std::error::Error;
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ struct Counts {
     spent: AtomicU64,
 }
 
-fn main() -> ExitCode {
+fn main() -> Result<(), Box<dyn Error>> {
     let mut minutes = 60_u64;
     let mut threads = 4_u64;
     let mut arguments = std::env::args().skip(1);
@@ -57,8 +58,7 @@ fn main() -> ExitCode {
             ("--minutes", Some(number)) => minutes = number,
             ("--threads", Some(number)) => threads = number,
             _ => {
-                eprintln!("usage: soak [--minutes N] [--threads N]");
-                return ExitCode::from(2);
+                return Err("usage: soak [--minutes N] [--threads N]".into());
             }
         }
     }
@@ -76,12 +76,13 @@ fn main() -> ExitCode {
     let counts = Counts::default();
     let is_over = AtomicBool::new(false);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    println!("minute   rounds  refused    texts  limited   µs/round      RSS");
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let file = folder.path().join(format!("{thread}.constraint"));
             let (counts, is_over, vocabulary, shared) = (&counts, &is_over, &vocabulary, &shared);
             scope.spawn(move || {
+                // A thread that panics ends the run.
+                let _end = End(is_over);
                 let mut random = SplitMix::new(1_000 + thread);
                 while !is_over.load(Ordering::Relaxed) {
                     let began = processor_time();
@@ -91,33 +92,55 @@ fn main() -> ExitCode {
                 }
             });
         }
-        let began = Instant::now();
-        let mut before = [0; 5];
-        for minute in 1..=minutes {
-            std::thread::sleep(
-                (began + Duration::from_secs(60 * minute))
-                    .saturating_duration_since(Instant::now()),
-            );
-            let all = [
-                &counts.rounds,
-                &counts.refused,
-                &counts.texts,
-                &counts.limited,
-                &counts.spent,
-            ];
-            let now = all.map(|count| count.load(Ordering::Relaxed));
-            let [rounds, refused, texts, limited, spent] =
-                std::array::from_fn(|i| now[i] - before[i]);
-            let each = spent / 1_000 / rounds.max(1);
-            println!(
-                "{minute:>6} {rounds:>8} {refused:>8} {texts:>8} {limited:>8} {each:>10} {:>6} MiB",
-                resident() >> 20
-            );
-            before = now;
+        let _end = End(&is_over);
+        watch(minutes, &counts, &is_over)
+    })?;
+    Ok(())
+}
+
+/// Ends the run when it is dropped.
+struct End<'r>(&'r AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Prints a line each minute.
+fn watch(minutes: u64, counts: &Counts, is_over: &AtomicBool) -> io::Result<()> {
+    let mut out = io::stdout();
+    writeln!(
+        out,
+        "minute   rounds  refused    texts  limited   µs/round      RSS"
+    )?;
+    let began = Instant::now();
+    let mut before = [0; 5];
+    for minute in 1..=minutes {
+        while began.elapsed() < Duration::from_secs(60 * minute) {
+            if is_over.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
-        is_over.store(true, Ordering::Relaxed);
-    });
-    ExitCode::SUCCESS
+        let Counts {
+            rounds,
+            refused,
+            texts,
+            limited,
+            spent,
+        } = counts;
+        let now = [rounds, refused, texts, limited, spent].map(|it| it.load(Ordering::Relaxed));
+        let [rounds, refused, texts, limited, spent] = std::array::from_fn(|i| now[i] - before[i]);
+        let each = spent / 1_000 / rounds.max(1);
+        let resident = resident() >> 20;
+        writeln!(
+            out,
+            "{minute:>6} {rounds:>8} {refused:>8} {texts:>8} {limited:>8} {each:>10} {resident:>6} MiB"
+        )?;
+        before = now;
+    }
+    Ok(())
 }
 
 fn round(
@@ -128,7 +151,7 @@ fn round(
     counts: &Counts,
 ) {
     let number = counts.rounds.fetch_add(1, Ordering::Relaxed);
-    if number % 8 == 0 {
+    if number.is_multiple_of(8) {
         for _ in 0..WALKS {
             let walked = walk(shared, vocabulary, random).is_some();
             count(if walked {
