@@ -143,8 +143,8 @@ impl KeyContent {
 
     pub(super) fn start(&mut self) -> Result<Option<KeyState>, LimitExceeded> {
         let mut classes = Vec::new();
-        for mut machine in self.machines() {
-            classes.push(machine.start()?);
+        for machine in self.machines() {
+            classes.push(self.counted(machine).start()?);
         }
         self.if_live(KeyState {
             low: 0,
@@ -172,9 +172,9 @@ impl KeyContent {
             None => (0, 0, 0),
         };
         let mut classes = state.classes.clone();
-        for (mut machine, state) in self.machines().zip(&mut classes) {
-            if let Some(from) = state {
-                *state = machine.step(from, byte)?;
+        for (i, machine) in self.machines().enumerate() {
+            if let Some(from) = classes[i] {
+                classes[i] = self.counted(machine).step(&from, byte)?;
             }
         }
         self.if_live(KeyState {
@@ -191,9 +191,20 @@ impl KeyContent {
         self.work.get()
     }
 
-    fn machines(&self) -> impl Iterator<Item = Counted<'_>> {
-        let machines = self.classes.iter();
-        machines.filter_map(|class| Some(self.counted(&class.machine.as_ref()?.0)))
+    fn machines(&self) -> impl Iterator<Item = &ClassMachine> {
+        let machines = { self.classes.iter() }.filter_map(|class| class.machine.as_ref());
+        machines.map(|(machine, _)| machine)
+    }
+
+    /// Returns the classes that are left, with their machines locked one after the other.
+    fn left<'s>(
+        &'s self,
+        state: &'s KeyState,
+    ) -> impl Iterator<Item = (Counted<'s>, &'s RegularState)> {
+        let machines = self.machines().zip(&state.classes);
+        machines
+            .filter_map(|(machine, state)| Some((state.as_ref()?, machine)))
+            .map(|(state, machine)| (self.counted(machine), state))
     }
 
     /// Locks a machine whose work is to be counted.
@@ -234,9 +245,10 @@ impl KeyContent {
     ) -> Result<bool, LimitExceeded> {
         let listed = &self.keys[state.low as usize..state.high as usize];
         let depth = state.depth as usize;
-        let Some(mut machine) = self.machines().nth(index) else {
+        let Some(machine) = self.machines().nth(index) else {
             return Ok(false);
         };
+        let mut machine = self.counted(machine);
         let enough = listed.len() as u32 + self.sets.len(state.seen) + 1;
         let count = machine.count(class, enough)?;
         if count >= enough {
@@ -386,7 +398,8 @@ impl KeyContent {
 
     /// Returns whether there are counters that no short token exhausts, see [`Machine::has_long_counters`].
     pub(super) fn has_long_counters(&self) -> bool {
-        self.machines().any(|machine| machine.has_long_counters())
+        let mut machines = self.machines();
+        machines.any(|machine| machine.lock().has_long_counters())
     }
 
     /// Returns a state that accepts the same short texts, see [`Machine::abstract_counters`]. If known keys may be in a
@@ -396,9 +409,10 @@ impl KeyContent {
             return None;
         }
         let mut abstracted = state.clone();
-        for (mut machine, state) in self.machines().zip(&mut abstracted.classes) {
+        for (machine, state) in self.machines().zip(&mut abstracted.classes) {
             if let Some(state) = state {
-                *state = machine.abstract_counters(state, reach).unwrap_or(*state);
+                let abstracted = self.counted(machine).abstract_counters(state, reach);
+                *state = abstracted.unwrap_or(*state);
             }
         }
         (abstracted != *state).then_some(abstracted)
@@ -442,10 +456,8 @@ impl KeyContent {
     pub(super) fn equivalent_bytes(&mut self, state: &KeyState, byte: u8) -> (u8, u8) {
         let listed = listed_run(&self.keys, (state.low, state.high), state.depth, byte);
         let mut run = common_run(listed, self.sets.run(state.seen, byte));
-        for (mut machine, state) in self.machines().zip(&state.classes) {
-            if let Some(state) = state {
-                run = common_run(run, machine.equivalent_bytes(state, byte));
-            }
+        for (mut machine, state) in self.left(state) {
+            run = common_run(run, machine.equivalent_bytes(state, byte));
         }
         run
     }
@@ -462,20 +474,16 @@ impl KeyContent {
 
     /// Returns whether any text continues to a key that is not listed.
     pub(super) fn is_free(&self, state: &KeyState) -> bool {
-        let mut machines = self.machines().zip(&state.classes);
+        let mut left = self.left(state);
         state.utf8 == Utf8::Boundary
-            && (self.is_open()
-                || machines.any(|(mut machine, class)| {
-                    class.is_some_and(|class| machine.is_universal(&class))
-                }))
+            && (self.is_open() || left.any(|(mut machine, class)| machine.is_universal(class)))
     }
 
     /// Returns the state after any text that does not begin with one of these bytes; a quote stands for the empty text.
     pub(super) fn uniform(&self, state: &KeyState) -> Option<(KeyState, Vec<u8>)> {
         // The classes must be decided: by one that accepts any text from here on, or by there being no others.
-        let mut machines = self.machines().zip(&state.classes);
-        let is_decided = machines
-            .all(|(machine, class)| class.is_none_or(|class| machine.is_everything(&class)));
+        let mut left = self.left(state);
+        let is_decided = left.all(|(machine, class)| machine.is_everything(class));
         if !self.is_free(state) || !is_decided {
             return None;
         }

@@ -276,7 +276,7 @@ impl Call<'_> {
         let register = self.registers.object(register);
         if shape.is_counted() {
             let depth = self.sets.depth(below) + 1;
-            let left = self.members_left(shape, register, depth);
+            let left = self.members_left(object, register, depth);
             let left = left.ok().flatten();
             return left.map_or(u64::MAX, |cost| cost.saturating_add(1));
         }

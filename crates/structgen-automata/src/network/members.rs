@@ -9,7 +9,9 @@ use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
 use crate::listing::AllowedKeys;
-use crate::program::{Alternative, MembersLeft, Meter, NodeId, ObjectProgram, Slot};
+use crate::program::{
+    Alternative, Counts, MembersLeft, Meter, NodeId, ObjectProgram, PropertyProgram, Slot,
+};
 
 impl Call<'_> {
     pub(super) fn open_object(
@@ -238,7 +240,7 @@ impl Call<'_> {
                 counts,
                 ..register.clone()
             };
-            let Some(rest) = self.members_left(shape, &after, depth)? else {
+            let Some(rest) = self.members_left(object, &after, depth)? else {
                 continue;
             };
             let value = measures.cost(alternative.node);
@@ -252,10 +254,20 @@ impl Call<'_> {
     /// completed.
     pub(super) fn members_left(
         &self,
-        shape: &ObjectProgram,
+        object: u32,
         register: &ObjectRegister,
         depth: u32,
     ) -> Result<Option<u64>, LimitExceeded> {
+        let shape = &self.program.objects[object as usize];
+        let place = (
+            object,
+            self.near(depth),
+            self.class(),
+            left_of(shape, register),
+        );
+        if let Some(&known) = self.members_left.get(&place) {
+            return Ok(known);
+        }
         let measures = self.measures();
         let left = MembersLeft {
             object: shape,
@@ -264,7 +276,8 @@ impl Call<'_> {
             cost: |node| self.fits(node, depth).then(|| measures.cost(node)),
             meter: self.plan_meter(),
         };
-        left.cost(&register.counts)
+        let cost = left.cost(&register.counts)?;
+        Ok(*self.members_left.insert(place, cost))
     }
 
     /// Counts the work of plans as work of this call.
@@ -333,7 +346,7 @@ impl Call<'_> {
                     counts,
                     ..before.clone()
                 };
-                if self.members_left(shape, &after, depth)?.is_none() {
+                if self.members_left(object, &after, depth)?.is_none() {
                     continue;
                 }
                 next = self.registers.add_object(after);
@@ -342,6 +355,29 @@ impl Call<'_> {
         }
         Ok(ways)
     }
+}
+
+/// Returns what the members that an object still needs depend on: its counts, and which of the properties that matter
+/// to them may still come.
+fn left_of(shape: &ObjectProgram, register: &ObjectRegister) -> Box<[u32]> {
+    let Counts {
+        members,
+        tallies,
+        keys,
+    } = &register.counts;
+    let counts_members = shape.min > 0 || shape.max.is_some();
+    let matters = |property: &PropertyProgram| {
+        let counted = |way: &Alternative| way.tallies != 0;
+        counts_members
+            || property.required
+            || property.absent != 0
+            || property.value.iter().any(counted)
+    };
+    let properties = shape.properties.iter().enumerate();
+    let left = properties.filter(|(i, property)| matters(property) && !register.is_past(shape, *i));
+    let left = left.map(|(i, _)| i as u32);
+    let counts = std::iter::once(members).chain(tallies).chain(keys).copied();
+    counts.chain(left).collect()
 }
 
 impl ObjectProgram {

@@ -75,6 +75,9 @@ pub struct Network {
     finals: Numbers,
     /// By the class of costs of related values.
     costs: Memo<(SetId, CostClass), u64>,
+    /// The cost of the members that counted objects still need: by object, depth where that matters, and what it
+    /// depends on.
+    members_left: Memo<MembersPlace, Option<u64>>,
     /// The automata of single items, for arrays that compare their items: by node, and by depth where that matters.
     items: Memo<(NodeId, u32), Arc<Mutex<Item>>>,
     /// The values of items that are compared.
@@ -109,6 +112,10 @@ impl Deref for Call<'_> {
         self.network
     }
 }
+
+/// An object, its depth where that matters, the class of costs of related values, its counts, and the properties that
+/// may still come.
+type MembersPlace = (u32, u32, CostClass, Box<[u32]>);
 
 /// Values that are not among some others, and whether these are all.
 type Fresh = (bool, Arc<[(u64, ValueId)]>);
@@ -163,6 +170,7 @@ impl Network {
             accepting: Numbers::default(),
             finals: Numbers::default(),
             costs: Memo::default(),
+            members_left: Memo::default(),
             items: Memo::default(),
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
             relations: Relations::default(),
@@ -213,7 +221,8 @@ impl Network {
             + self.firsts.memory()
             + self.accepting.memory()
             + self.finals.memory()
-            + self.costs.memory();
+            + self.costs.memory()
+            + self.members_left.memory();
         // The locks are taken one after the other: who holds that of an item may wait for that of the values.
         let items = self.items.values().map(|item| {
             let item = item.lock().unwrap_or_else(PoisonError::into_inner);

@@ -72,7 +72,7 @@ impl Call<'_> {
                     counts,
                     ..taken.clone()
                 };
-                if self.members_left(shape, &after, depth)?.is_some() {
+                if self.members_left(object, &after, depth)?.is_some() {
                     return Ok(true);
                 }
             }

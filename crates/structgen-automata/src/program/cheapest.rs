@@ -7,8 +7,10 @@
 //! tallies that are open at once, since this is set cover; it is bounded.
 
 use std::cell::Cell;
+use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
+use structgen_grammar::Tally;
 use structgen_regular::CancelToken;
 
 use super::plan::{Bounds, Counts, Group, MAX_STATES};
@@ -42,12 +44,114 @@ impl Meter<'_> {
     }
 }
 
-/// The least known cost by counts: that of the whole first, then those of the tallies.
-type Costs = FxHashMap<Box<[u32]>, u64>;
+/// Counts: that of the whole first, then those of the tallies.
+trait CountsKey: Clone + Eq + Hash {
+    fn new(counts: &[u32], layout: &Layout) -> Self;
+    fn get(&self, i: usize, layout: &Layout) -> u32;
+    fn set(&mut self, i: usize, count: u32, layout: &Layout);
+}
 
-fn lower(costs: &mut Costs, counts: Box<[u32]>, cost: u64) {
-    let known = costs.entry(counts).or_insert(cost);
-    *known = cost.min(*known);
+/// Where each count is in a packed key: how far it is shifted, and its largest value.
+struct Layout(Vec<(u32, u128)>);
+
+impl Layout {
+    /// Returns the layout if all counts fit into one number.
+    fn of(bounds: &Bounds, start: &[u32]) -> Option<Self> {
+        let mut places = Vec::with_capacity(start.len());
+        let mut shift = 0;
+        for (bound, &count) in bounds.0.iter().zip(start) {
+            let most = bound.max.unwrap_or(bound.min).max(bound.min).max(count);
+            let bits = u32::BITS - most.leading_zeros();
+            places.push((shift, (1 << bits) - 1));
+            shift += bits;
+        }
+        (shift < u128::BITS).then_some(Self(places))
+    }
+}
+
+impl CountsKey for u128 {
+    fn new(counts: &[u32], layout: &Layout) -> Self {
+        let places = layout.0.iter().zip(counts);
+        places.fold(0, |key, (&(shift, _), &count)| {
+            key | Self::from(count) << shift
+        })
+    }
+
+    #[inline]
+    fn get(&self, i: usize, layout: &Layout) -> u32 {
+        let (shift, most) = layout.0[i];
+        (self >> shift & most) as u32
+    }
+
+    #[inline]
+    fn set(&mut self, i: usize, count: u32, layout: &Layout) {
+        let (shift, most) = layout.0[i];
+        *self = *self & !(most << shift) | Self::from(count) << shift;
+    }
+}
+
+impl CountsKey for Box<[u32]> {
+    fn new(counts: &[u32], _: &Layout) -> Self {
+        counts.into()
+    }
+
+    fn get(&self, i: usize, _: &Layout) -> u32 {
+        self[i]
+    }
+
+    fn set(&mut self, i: usize, count: u32, _: &Layout) {
+        self[i] = count;
+    }
+}
+
+/// With more entries, they are found by a map.
+const FEW: usize = 12;
+
+/// The least known cost by counts.
+#[derive(Clone)]
+struct Costs<K> {
+    entries: Vec<(K, u64)>,
+    /// The places of the entries, once there are many.
+    places: FxHashMap<K, usize>,
+}
+
+impl<K: CountsKey> Costs<K> {
+    fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            places: FxHashMap::default(),
+        }
+    }
+
+    fn place(&self, counts: &K) -> Option<usize> {
+        match self.entries.len() {
+            ..=FEW => self.entries.iter().position(|(known, _)| known == counts),
+            _ => self.places.get(counts).copied(),
+        }
+    }
+
+    fn get(&self, counts: &K) -> Option<u64> {
+        self.place(counts).map(|place| self.entries[place].1)
+    }
+
+    fn lower(&mut self, counts: K, cost: u64) {
+        if let Some(place) = self.place(&counts) {
+            let known = &mut self.entries[place].1;
+            *known = cost.min(*known);
+            return;
+        }
+        self.entries.push((counts, cost));
+        match self.entries.len() - 1 {
+            ..FEW => {}
+            FEW => {
+                let places = self.entries.iter().enumerate();
+                self.places = places.map(|(i, (counts, _))| (counts.clone(), i)).collect();
+            }
+            place => {
+                self.places.insert(self.entries[place].0.clone(), place);
+            }
+        }
+    }
 }
 
 impl Bounds {
@@ -58,104 +162,129 @@ impl Bounds {
         groups: &[Group],
         meter: Meter<'_>,
     ) -> Result<Option<u64>, LimitExceeded> {
-        let start: Box<[u32]> = std::iter::once(counts.members)
-            .chain(counts.tallies.iter().copied())
-            .collect();
+        let tallies = counts.tallies.iter().copied();
+        let start: Vec<u32> = std::iter::once(counts.members).chain(tallies).collect();
+        match Layout::of(self, &start) {
+            Some(layout) => self.search::<u128>(&start, groups, &layout, meter),
+            None => self.search::<Box<[u32]>>(&start, groups, &Layout(Vec::new()), meter),
+        }
+    }
+
+    fn search<K: CountsKey>(
+        &self,
+        start: &[u32],
+        groups: &[Group],
+        layout: &Layout,
+        meter: Meter<'_>,
+    ) -> Result<Option<u64>, LimitExceeded> {
         let touched: Vec<u32> = groups.iter().map(Group::tallies).collect();
         let untouched = !touched.iter().fold(0, |all, tallies| all | tallies);
-        let mut best: Costs = Costs::default();
-        best.insert(start, 0);
-        best = self.decided(best, untouched);
-        for Taken { group, decides } in in_order(&touched, counts.tallies.len()) {
-            best = self.after(best, &groups[group], meter)?;
+        let mut best = Costs::new();
+        best.lower(K::new(start, layout), 0);
+        best = self.decided(best, untouched, layout);
+        for Taken { group, decides } in in_order(&touched, start.len() - 1) {
+            best = self.after(best, &groups[group], layout, meter)?;
             if decides != 0 {
-                best = self.decided(best, decides);
+                best = self.decided(best, decides, layout);
             }
         }
         // All tallies are decided; only members are left.
-        let met = best.iter().filter(|(counts, _)| counts[0] >= self.0[0].min);
-        Ok(met.map(|(_, &cost)| cost).min())
+        let entries = best.entries.iter();
+        let met = entries.filter(|(counts, _)| counts.get(0, layout) >= self.0[0].min);
+        Ok(met.map(|&(_, cost)| cost).min())
     }
 
     /// Returns the costs after one more group.
-    fn after(
+    fn after<K: CountsKey>(
         &self,
-        mut best: Costs,
+        mut best: Costs<K>,
         group: &Group,
+        layout: &Layout,
         meter: Meter<'_>,
-    ) -> Result<Costs, LimitExceeded> {
-        meter.spend(best.len())?;
-        let mut current = best.clone();
+    ) -> Result<Costs<K>, LimitExceeded> {
+        meter.spend(best.entries.len())?;
+        let mut current = best.entries.clone();
         if group.required {
-            best.clear();
+            best = Costs::new();
         } else if group.unused != 0 {
-            best.clear();
-            for (counts, &cost) in &current {
-                let mut counts = counts.clone();
-                self.count(&mut counts[1..], group.unused);
-                lower(&mut best, counts, cost);
+            best = Costs::new();
+            for (counts, cost) in &current {
+                best.lower(self.unused(counts, group.unused, layout), *cost);
             }
         }
         for ways in &group.uses {
             meter.spend(current.len() * ways.len())?;
-            let mut next: Costs = Costs::default();
-            for (counts, &so_far) in &current {
+            let mut next = Costs::new();
+            for (counts, so_far) in &current {
                 for way in ways {
-                    let Some(counts) = self.used(counts, way.tallies) else {
+                    let Some(counts) = self.used(counts, way.tallies, layout) else {
                         continue;
                     };
                     let cost = so_far.saturating_add(way.cost);
                     // More uses at a higher cost with the same counts are useless.
-                    if best.get(&counts).is_none_or(|&known| cost < known) {
-                        lower(&mut next, counts, cost);
+                    if best.get(&counts).is_none_or(|known| cost < known) {
+                        next.lower(counts, cost);
                     }
                 }
             }
-            if next.is_empty() {
+            if next.entries.is_empty() {
                 break;
             }
-            for (counts, &cost) in &next {
-                lower(&mut best, counts.clone(), cost);
+            for (counts, cost) in &next.entries {
+                best.lower(counts.clone(), *cost);
             }
-            if best.len() > MAX_STATES {
+            if best.entries.len() > MAX_STATES {
                 return Err(LimitExceeded {
                     what: "combinations of counts",
                     limit: MAX_STATES as u64,
                 });
             }
-            current = next;
+            current = next.entries;
         }
         Ok(best)
     }
 
     /// Returns the costs once no further group counts for some tallies: these are met, and their counts no longer
     /// matter.
-    fn decided(&self, best: Costs, tallies: u32) -> Costs {
-        let mut left = Costs::default();
-        for (mut counts, cost) in best {
-            let own = counts[1..].iter_mut().zip(&self.0[1..]).enumerate();
-            let mut decided = own.filter(|(i, _)| tallies >> i & 1 == 1);
-            let are_met = decided.all(|(_, (count, bound))| {
-                let is_met = *count >= bound.min;
-                *count = bound.min;
+    fn decided<K: CountsKey>(&self, best: Costs<K>, tallies: u32, layout: &Layout) -> Costs<K> {
+        let mut left = Costs::new();
+        for (mut counts, cost) in best.entries {
+            let are_met = self.of(tallies).all(|(i, bound)| {
+                let is_met = counts.get(i, layout) >= bound.min;
+                counts.set(i, bound.min, layout);
                 is_met
             });
             if are_met {
-                lower(&mut left, counts, cost);
+                left.lower(counts, cost);
             }
         }
         left
     }
 
+    /// Returns the bounds of some tallies, each with its index.
+    fn of(&self, tallies: u32) -> impl Iterator<Item = (usize, Tally)> {
+        let bounds = self.0.iter().copied().enumerate().skip(1);
+        bounds.filter(move |(i, _)| tallies >> (i - 1) & 1 == 1)
+    }
+
     /// Returns the counts with one more member; `None` if a count is too high.
-    fn used(&self, counts: &[u32], tallies: u32) -> Option<Box<[u32]>> {
-        let mut counts: Box<[u32]> = counts.into();
-        for (i, (count, bound)) in counts.iter_mut().zip(&self.0).enumerate() {
-            if i == 0 || tallies >> (i - 1) & 1 == 1 {
-                *count = Self::more(*bound, *count)?;
-            }
+    fn used<K: CountsKey>(&self, counts: &K, tallies: u32, layout: &Layout) -> Option<K> {
+        let mut counts = counts.clone();
+        for (i, bound) in std::iter::once((0, self.0[0])).chain(self.of(tallies)) {
+            let count = Self::more(bound, counts.get(i, layout))?;
+            counts.set(i, count, layout);
         }
         Some(counts)
+    }
+
+    /// Returns the counts where a group is not used; its tallies have no upper bound.
+    fn unused<K: CountsKey>(&self, counts: &K, tallies: u32, layout: &Layout) -> K {
+        let mut counts = counts.clone();
+        for (i, bound) in self.of(tallies) {
+            let count = counts.get(i, layout);
+            counts.set(i, Self::more(bound, count).unwrap_or(count), layout);
+        }
+        counts
     }
 }
 
@@ -212,7 +341,6 @@ fn in_order(touched: &[u32], tallies: usize) -> Vec<Taken> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use structgen_grammar::Tally;
 
     use super::*;
     use crate::program::Use;
@@ -300,12 +428,11 @@ mod tests {
         };
         let mut best = None;
         if !first.required {
-            let mut counts = counts.clone();
-            bounds.count(&mut counts[1..], first.unused);
-            best = by_trying(bounds, rest, counts);
+            let unused = bounds.unused(&counts, first.unused, &Layout(Vec::new()));
+            best = by_trying(bounds, rest, unused);
         }
         for way in first.uses.iter().flatten() {
-            let used = bounds.used(&counts, way.tallies);
+            let used = bounds.used(&counts, way.tallies, &Layout(Vec::new()));
             let cost = used.and_then(|counts| by_trying(bounds, rest, counts));
             let cost = cost.map(|cost| cost + way.cost);
             best = [best, cost].into_iter().flatten().min();
