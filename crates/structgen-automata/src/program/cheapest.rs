@@ -46,16 +46,16 @@ impl Meter<'_> {
 
 /// Counts: that of the whole first, then those of the tallies.
 trait CountsKey: Clone + Eq + Hash {
-    fn new(counts: &[u32], layout: &Layout) -> Self;
-    fn get(&self, i: usize, layout: &Layout) -> u32;
-    fn set(&mut self, i: usize, count: u32, layout: &Layout);
+    fn new(counts: &[u32], packing: &Packing) -> Self;
+    fn get(&self, i: usize, packing: &Packing) -> u32;
+    fn set(&mut self, i: usize, count: u32, packing: &Packing);
 }
 
 /// Where each count is in a packed key: how far it is shifted, and its largest value.
-struct Layout(Vec<(u32, u128)>);
+struct Packing(Vec<(u32, u128)>);
 
-impl Layout {
-    /// Returns the layout if all counts fit into one number.
+impl Packing {
+    /// Returns the packing if all counts fit into one number.
     fn of(bounds: &Bounds, start: &[u32]) -> Option<Self> {
         let mut places = Vec::with_capacity(start.len());
         let mut shift = 0;
@@ -70,36 +70,36 @@ impl Layout {
 }
 
 impl CountsKey for u128 {
-    fn new(counts: &[u32], layout: &Layout) -> Self {
-        let places = layout.0.iter().zip(counts);
+    fn new(counts: &[u32], packing: &Packing) -> Self {
+        let places = packing.0.iter().zip(counts);
         places.fold(0, |key, (&(shift, _), &count)| {
             key | Self::from(count) << shift
         })
     }
 
     #[inline]
-    fn get(&self, i: usize, layout: &Layout) -> u32 {
-        let (shift, most) = layout.0[i];
+    fn get(&self, i: usize, packing: &Packing) -> u32 {
+        let (shift, most) = packing.0[i];
         (self >> shift & most) as u32
     }
 
     #[inline]
-    fn set(&mut self, i: usize, count: u32, layout: &Layout) {
-        let (shift, most) = layout.0[i];
+    fn set(&mut self, i: usize, count: u32, packing: &Packing) {
+        let (shift, most) = packing.0[i];
         *self = *self & !(most << shift) | Self::from(count) << shift;
     }
 }
 
 impl CountsKey for Box<[u32]> {
-    fn new(counts: &[u32], _: &Layout) -> Self {
+    fn new(counts: &[u32], _: &Packing) -> Self {
         counts.into()
     }
 
-    fn get(&self, i: usize, _: &Layout) -> u32 {
+    fn get(&self, i: usize, _: &Packing) -> u32 {
         self[i]
     }
 
-    fn set(&mut self, i: usize, count: u32, _: &Layout) {
+    fn set(&mut self, i: usize, count: u32, _: &Packing) {
         self[i] = count;
     }
 }
@@ -164,9 +164,9 @@ impl Bounds {
     ) -> Result<Option<u64>, LimitExceeded> {
         let tallies = counts.tallies.iter().copied();
         let start: Vec<u32> = std::iter::once(counts.members).chain(tallies).collect();
-        match Layout::of(self, &start) {
-            Some(layout) => self.search::<u128>(&start, groups, &layout, meter),
-            None => self.search::<Box<[u32]>>(&start, groups, &Layout(Vec::new()), meter),
+        match Packing::of(self, &start) {
+            Some(packing) => self.search::<u128>(&start, groups, &packing, meter),
+            None => self.search::<Box<[u32]>>(&start, groups, &Packing(Vec::new()), meter),
         }
     }
 
@@ -174,23 +174,23 @@ impl Bounds {
         &self,
         start: &[u32],
         groups: &[Group],
-        layout: &Layout,
+        packing: &Packing,
         meter: Meter<'_>,
     ) -> Result<Option<u64>, LimitExceeded> {
         let touched: Vec<u32> = groups.iter().map(Group::tallies).collect();
         let untouched = !touched.iter().fold(0, |all, tallies| all | tallies);
         let mut best = Costs::new();
-        best.lower(K::new(start, layout), 0);
-        best = self.decided(best, untouched, layout);
+        best.lower(K::new(start, packing), 0);
+        best = self.decided(best, untouched, packing);
         for Taken { group, decides } in in_order(&touched, start.len() - 1) {
-            best = self.after(best, &groups[group], layout, meter)?;
+            best = self.after(best, &groups[group], packing, meter)?;
             if decides != 0 {
-                best = self.decided(best, decides, layout);
+                best = self.decided(best, decides, packing);
             }
         }
         // All tallies are decided; only members are left.
         let entries = best.entries.iter();
-        let met = entries.filter(|(counts, _)| counts.get(0, layout) >= self.0[0].min);
+        let met = entries.filter(|(counts, _)| counts.get(0, packing) >= self.0[0].min);
         Ok(met.map(|&(_, cost)| cost).min())
     }
 
@@ -199,7 +199,7 @@ impl Bounds {
         &self,
         mut best: Costs<K>,
         group: &Group,
-        layout: &Layout,
+        packing: &Packing,
         meter: Meter<'_>,
     ) -> Result<Costs<K>, LimitExceeded> {
         meter.spend(best.entries.len())?;
@@ -209,7 +209,7 @@ impl Bounds {
         } else if group.unused != 0 {
             best = Costs::new();
             for (counts, cost) in &current {
-                best.lower(self.unused(counts, group.unused, layout), *cost);
+                best.lower(self.unused(counts, group.unused, packing), *cost);
             }
         }
         for ways in &group.uses {
@@ -217,7 +217,7 @@ impl Bounds {
             let mut next = Costs::new();
             for (counts, so_far) in &current {
                 for way in ways {
-                    let Some(counts) = self.used(counts, way.tallies, layout) else {
+                    let Some(counts) = self.used(counts, way.tallies, packing) else {
                         continue;
                     };
                     let cost = so_far.saturating_add(way.cost);
@@ -246,12 +246,12 @@ impl Bounds {
 
     /// Returns the costs once no further group counts for some tallies: these are met, and their counts no longer
     /// matter.
-    fn decided<K: CountsKey>(&self, best: Costs<K>, tallies: u32, layout: &Layout) -> Costs<K> {
+    fn decided<K: CountsKey>(&self, best: Costs<K>, tallies: u32, packing: &Packing) -> Costs<K> {
         let mut left = Costs::new();
         for (mut counts, cost) in best.entries {
             let are_met = self.of(tallies).all(|(i, bound)| {
-                let is_met = counts.get(i, layout) >= bound.min;
-                counts.set(i, bound.min, layout);
+                let is_met = counts.get(i, packing) >= bound.min;
+                counts.set(i, bound.min, packing);
                 is_met
             });
             if are_met {
@@ -268,21 +268,21 @@ impl Bounds {
     }
 
     /// Returns the counts with one more member; `None` if a count is too high.
-    fn used<K: CountsKey>(&self, counts: &K, tallies: u32, layout: &Layout) -> Option<K> {
+    fn used<K: CountsKey>(&self, counts: &K, tallies: u32, packing: &Packing) -> Option<K> {
         let mut counts = counts.clone();
         for (i, bound) in std::iter::once((0, self.0[0])).chain(self.of(tallies)) {
-            let count = Self::more(bound, counts.get(i, layout))?;
-            counts.set(i, count, layout);
+            let count = Self::more(bound, counts.get(i, packing))?;
+            counts.set(i, count, packing);
         }
         Some(counts)
     }
 
     /// Returns the counts where a group is not used; its tallies have no upper bound.
-    fn unused<K: CountsKey>(&self, counts: &K, tallies: u32, layout: &Layout) -> K {
+    fn unused<K: CountsKey>(&self, counts: &K, tallies: u32, packing: &Packing) -> K {
         let mut counts = counts.clone();
         for (i, bound) in self.of(tallies) {
-            let count = counts.get(i, layout);
-            counts.set(i, Self::more(bound, count).unwrap_or(count), layout);
+            let count = counts.get(i, packing);
+            counts.set(i, Self::more(bound, count).unwrap_or(count), packing);
         }
         counts
     }
@@ -428,11 +428,11 @@ mod tests {
         };
         let mut best = None;
         if !first.required {
-            let unused = bounds.unused(&counts, first.unused, &Layout(Vec::new()));
+            let unused = bounds.unused(&counts, first.unused, &Packing(Vec::new()));
             best = by_trying(bounds, rest, unused);
         }
         for way in first.uses.iter().flatten() {
-            let used = bounds.used(&counts, way.tallies, &Layout(Vec::new()));
+            let used = bounds.used(&counts, way.tallies, &Packing(Vec::new()));
             let cost = used.and_then(|counts| by_trying(bounds, rest, counts));
             let cost = cost.map(|cost| cost + way.cost);
             best = [best, cost].into_iter().flatten().min();
