@@ -185,12 +185,13 @@ impl Item {
         if at == SetId::DEAD || excluded == Excluded::NONE {
             return Ok(at != SetId::DEAD);
         }
-        // What is far from the values needs no search.
-        match self.known.get(&pair) {
-            Some(known) => Ok(known.is_some()),
-            None if self.is_far(excluded, values)? => Ok(true),
-            None => Ok(self.completion(pair, values)?.is_some()),
+        if let Some(known) = self.known.get(&pair) {
+            return Ok(known.is_some());
         }
+        // More completions than there may be values need no search, and neither does what is far from them.
+        Ok(self.network.call().has_many_left(at)?
+            || self.is_far(excluded, values)?
+            || self.completion(pair, values)?.is_some())
     }
 
     /// Returns whether no token makes the item equal to one of the values, and something else may follow every token.
