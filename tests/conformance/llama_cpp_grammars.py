@@ -7,7 +7,7 @@
 LLAMA_CPP is the folder of llama.cpp's sources, for example `vendor/llama.cpp` of llama-cpp-python 0.3.36. Its grammars are one file of it, which is
 compiled with llama_cpp_grammars.cpp beside it and called as it is. Each line of the verdicts is {"grammar": ..., "texts": [[text, accepted], ...]}.
 
-It refuses left recursion, and follows each reading of an ambiguous text by itself; a grammar that takes it more than ten seconds or 4 GB is not
+It refuses left recursion, and follows each reading of an ambiguous text by itself; a grammar that takes it more than two seconds or 4 GB is not
 compared.
 """
 
@@ -21,7 +21,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-SECONDS = 10
+SECONDS = 2
 BYTES = 4 << 30
 
 

@@ -218,3 +218,168 @@ fn masks_of_items_that_begin_alike_equal_the_oracles() {
     ));
     assert!(complete > 50);
 }
+
+/// Follows the cheapest tokens until the text may end. Returns the text, or `None` if it comes to a dead end.
+fn completed(
+    constraint: &CompiledConstraint,
+    vocabulary: &TestVocabulary,
+    text: &str,
+) -> Option<String> {
+    let mut matcher = constraint.matcher();
+    let mut text = text.to_owned();
+    for byte in text.bytes() {
+        let token = vocabulary.vocabulary().byte_tokens()[usize::from(byte)].expect("all bytes");
+        matcher.accept_token(token).ok()?;
+    }
+    for _ in 0..1_000 {
+        let mask = matcher.mask().expect("within the limits");
+        if mask.contains(vocabulary.eos) {
+            return Some(text);
+        }
+        let bytes = vocabulary.vocabulary().byte_tokens().iter().flatten();
+        let allowed = bytes.copied().filter(|&token| mask.contains(token));
+        let cost = |token: &TokenId| {
+            matcher
+                .completion_cost_after(*token)
+                .expect("within the limits")
+        };
+        let token = allowed.min_by_key(cost)?;
+        let bytes = vocabulary.vocabulary().token_bytes(token).expect("a byte");
+        text.push(char::from(bytes[0]));
+        matcher.accept_token(token).expect("the mask has it");
+    }
+    None
+}
+
+/// Arrays whose items run out, each with all items in some order.
+#[test]
+fn items_that_run_out_end_the_array() {
+    let vocabulary = vocabularies::small();
+    // The only keys of the pattern are declared.
+    let declared = r#"{"type": "object", "properties": {"x": {"const": "a"}, "y": {"const": "b"}}, "patternProperties": {"^[xy]$": {"type": "string"}},
+        "additionalProperties": false, "minProperties": 1}"#;
+    // There is no room for more than what is required.
+    let required = r#"{"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"type": "string"}, "c": {"type": "string"}}, "required": ["a"],
+        "dependentRequired": {"b": ["c"]}, "maxProperties": 1, "additionalProperties": false}"#;
+    for (item, items) in [
+        (
+            declared,
+            &[r#"{"x":"a"}"#, r#"{"y":"b"}"#, r#"{"x":"a","y":"b"}"#][..],
+        ),
+        (required, &[r#"{"a":true}"#, r#"{"a":false}"#]),
+    ] {
+        for order in [KeyOrder::Declared, KeyOrder::Any] {
+            let options = SchemaOptions::new()
+                .with_order(order)
+                .with_whitespace(Whitespace::Compact);
+            let schema = format!(r#"{{"type": "array", "items": {item}, "uniqueItems": true}}"#);
+            let constraint = Constraint::json_schema_str(&schema, &options).expect("it is right");
+            let constraint = constraint
+                .compile(&vocabulary.tables, &[vocabulary.eos])
+                .expect("it is right");
+            let all = format!("[{}", items.join(","));
+            for end in 1..=all.len() {
+                let text = completed(&constraint, &vocabulary, &all[..end]);
+                assert!(
+                    text.is_some(),
+                    "nothing after {} under {schema}",
+                    &all[..end]
+                );
+            }
+            let more = completed(&constraint, &vocabulary, &format!("{all},"));
+            assert_eq!(more, None, "there are no more items under {schema}");
+        }
+    }
+}
+
+/// What has many values only deeper than a text may nest has few.
+#[test]
+fn items_near_the_limit_of_nesting_run_out() {
+    let vocabulary = vocabularies::small();
+    let item = r#"{"type": "object", "properties": {"a": {"type": "object", "properties": {"flag": {"type": "boolean"},
+        "sub": {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": false}}, "additionalProperties": false}},
+        "additionalProperties": false}"#;
+    let options = SchemaOptions::new().with_whitespace(Whitespace::Compact);
+    for depth in 56..64 {
+        let array = format!(r#"{{"type": "array", "items": {item}, "uniqueItems": true}}"#);
+        let schema = (0..depth).fold(array, |inner, _| {
+            format!(r#"{{"type": "array", "items": {inner}, "minItems": 1, "maxItems": 1}}"#)
+        });
+        let Ok(constraint) = Constraint::json_schema_str(&schema, &options) else {
+            continue;
+        };
+        let Ok(constraint) = constraint.compile(&vocabulary.tables, &[vocabulary.eos]) else {
+            continue;
+        };
+        let items = [
+            "{}",
+            r#"{"a":{}}"#,
+            r#"{"a":{"flag":true}}"#,
+            r#"{"a":{"flag":false}}"#,
+            r#"{"a":{"flag":true,"sub":{}}}"#,
+            r#"{"a":{"flag":false,"sub":{}}}"#,
+            r#"{"a":{"sub":{}}}"#,
+        ];
+        let mut text = "[".repeat(depth + 1);
+        for item in items {
+            for more in [item, &format!(",{item}")] {
+                let longer = format!("{text}{more}");
+                let mut matcher = constraint.matcher();
+                let fits = longer.bytes().all(|byte| {
+                    let token = vocabulary.vocabulary().byte_tokens()[usize::from(byte)];
+                    matcher.accept_token(token.expect("all bytes")).is_ok()
+                });
+                if fits {
+                    let done = completed(&constraint, &vocabulary, &longer);
+                    assert!(done.is_some(), "nothing after {longer}");
+                    let comma = format!("{longer},");
+                    let is_allowed = {
+                        let token = vocabulary.vocabulary().byte_tokens()[usize::from(b',')];
+                        let mask = matcher.mask().expect("within the limits");
+                        mask.contains(token.expect("all bytes"))
+                    };
+                    if is_allowed {
+                        let done = completed(&constraint, &vocabulary, &comma);
+                        assert!(done.is_some(), "nothing after {comma}");
+                    }
+                    text = longer;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Whether there are many values is asked once for each part, not once for each way to it.
+#[test]
+fn parts_that_many_ways_lead_to_are_looked_at_once() {
+    let vocabulary = vocabularies::small();
+    let object = |next: &str| {
+        format!(
+            r#"{{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": {{"p": {next}, "q": {next}}}}}"#
+        )
+    };
+    let definitions: Vec<String> = (0..40)
+        .map(|i| {
+            let next = match i {
+                39 => r#"{"type": "boolean"}"#.to_owned(),
+                _ => format!(r##"{{"$ref": "#/$defs/o{}"}}"##, i + 1),
+            };
+            format!(r#""o{i}": {}"#, object(&next))
+        })
+        .collect();
+    let schema = format!(
+        r##"{{"$defs": {{{}}}, "type": "array", "items": {{"$ref": "#/$defs/o0"}}, "uniqueItems": true}}"##,
+        definitions.join(",")
+    );
+    let options = SchemaOptions::new()
+        .with_profile(Profile::Exact)
+        .with_order(KeyOrder::Any);
+    let constraint = Constraint::json_schema_str(&schema, &options).expect("it is right");
+    let constraint = constraint
+        .compile(&vocabulary.tables, &[vocabulary.eos])
+        .expect("it is right");
+    let mask = constraint.matcher().mask().expect("within the limits");
+    let bracket = vocabulary.vocabulary().byte_tokens()[usize::from(b'[')];
+    assert!(mask.contains(bracket.expect("all bytes")));
+}

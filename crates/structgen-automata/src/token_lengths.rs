@@ -11,7 +11,7 @@ pub struct TokenLengths {
     /// The maximum number of colons that only whitespace separates from a quote before them: as many keys of an object a
     /// token may end, with their colons.
     pub most_keys: u32,
-    /// The maximum number of runs of [whitespace](structgen_regular::is_gap) and backslashes.
+    /// The maximum number of runs of [whitespace](structgen_regular::is_gap) or cut characters, and of backslashes.
     pub most_gaps: u32,
 }
 

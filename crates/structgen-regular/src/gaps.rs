@@ -1,7 +1,8 @@
 //! Which expressions are words with whitespace between them, so that a token has only a few of their rounds.
 //!
 //! `(\S+\s+){0,99}\S+` allows a hundred words. Each of its rounds begins with something else than whitespace and has
-//! some, so a token with two gaps between words never has more than two rounds of it, however long it is.
+//! some, so a token with two gaps between words completes at most two rounds of it, however long it is, and may begin a
+//! third.
 
 use super::arena::{Arena, NodeId};
 use super::facts::NodeFacts;

@@ -45,7 +45,7 @@ pub const SHORT_TEXT: u32 = 32;
 pub struct Lookahead {
     /// The number of characters.
     pub characters: u32,
-    /// The number of runs of [whitespace](is_gap), of which an escape in a JSON string may be one.
+    /// The number of runs of [whitespace](is_gap) and of what may be an escape of it in a JSON string.
     pub gaps: u32,
 }
 

@@ -189,7 +189,7 @@ impl Item {
             return Ok(known.is_some());
         }
         // More completions than there may be values need no search, and neither does what is far from them.
-        Ok(self.network.call().has_many_left(at)?
+        Ok(matches!(self.network.call().has_many_left(at), Ok(true))
             || self.is_far(excluded, values)?
             || self.completion(pair, values)?.is_some())
     }
@@ -378,8 +378,12 @@ impl Machine for ItemMachine {
             return Some(span);
         }
         // One more character makes it differ from all values, if there are more characters than values.
-        let is_enough =
-            span.is_plain() || !self.is_partial && self.values().len(excluded) < span.closed.len();
+        let is_enough = span.is_plain()
+            || !self.is_partial
+                && self
+                    .values()
+                    .strings(excluded)
+                    .is_some_and(|n| n < span.closed.len());
         match span.code_points {
             _ if !is_enough => None,
             0 | 1 => None,
@@ -495,7 +499,7 @@ impl Machine for ItemMachine {
     fn cost(&mut self, state: &ItemState) -> u32 {
         let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
         let found = item.completion(state.pair, &mut self.values());
-        // If a limit does not suffice to find a completion, no budget does.
+        // Where a limit ends the search, the state is as dear as any, and a budget never leads there.
         found.ok().flatten().unwrap_or(MAX_COST)
     }
 }

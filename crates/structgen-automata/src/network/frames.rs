@@ -104,8 +104,7 @@ impl Network {
             ref elements => {
                 let mut spans = elements.iter().map(|it| self.span(it.frame, u32::MAX));
                 let free = Span::free(u32::MAX);
-                let is_free =
-                    |span: Span| span.closed == free.closed && span.code_points == free.code_points;
+                let is_free = |span: Span| span.closed == free.closed && span.is_free();
                 spans.any(|span| span.is_some_and(is_free)).then_some(free)
             }
         }

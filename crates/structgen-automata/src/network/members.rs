@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::register::ObjectRegister;
 use super::sets::{LOST, Place};
@@ -10,7 +11,7 @@ use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
 use crate::listing::AllowedKeys;
 use crate::program::{
-    Alternative, Counts, MembersLeft, Meter, NodeId, ObjectProgram, PropertyProgram, Slot,
+    Alternative, MembersLeft, Meter, NodeId, ObjectProgram, PropertyProgram, Slot,
 };
 
 impl Call<'_> {
@@ -277,6 +278,8 @@ impl Call<'_> {
             meter: self.plan_meter(),
         };
         let cost = left.cost(&register.counts)?;
+        let owned = size_of_val(&*place.3);
+        self.members_bytes.fetch_add(owned, Ordering::Relaxed);
         Ok(*self.members_left.insert(place, cost))
     }
 
@@ -357,27 +360,34 @@ impl Call<'_> {
     }
 }
 
-/// Returns what the members that an object still needs depend on: its counts, and which of the properties that matter
-/// to them may still come.
+/// Returns what the members that an object still needs depend on: its counts, and a bit for each property that matters to
+/// them and may still come.
 fn left_of(shape: &ObjectProgram, register: &ObjectRegister) -> Box<[u32]> {
-    let Counts {
-        members,
-        tallies,
-        keys,
-    } = &register.counts;
-    let counts_members = shape.min > 0 || shape.max.is_some();
+    let counts = &register.counts;
+    let is_short = counts.members < shape.min;
     let matters = |property: &PropertyProgram| {
-        let counted = |way: &Alternative| way.tallies != 0;
-        counts_members
+        let is_counted = |way: &Alternative| way.tallies != 0;
+        is_short
             || property.required
             || property.absent != 0
-            || property.value.iter().any(counted)
+            || property.value.iter().any(is_counted)
     };
-    let properties = shape.properties.iter().enumerate();
-    let left = properties.filter(|(i, property)| matters(property) && !register.is_past(shape, *i));
-    let left = left.map(|(i, _)| i as u32);
-    let counts = std::iter::once(members).chain(tallies).chain(keys).copied();
-    counts.chain(left).collect()
+    let keys = if shape.bounds().missing(counts) > 0 {
+        &*counts.keys
+    } else {
+        &[]
+    };
+    let of_counts = std::iter::once(&counts.members)
+        .chain(&counts.tallies)
+        .chain(keys);
+    let mut left: Vec<u32> = of_counts.copied().collect();
+    let first = left.len();
+    left.resize(first + shape.properties.len().div_ceil(32), 0);
+    for (i, property) in shape.properties.iter().enumerate() {
+        let bit = u32::from(matters(property) && !register.is_past(shape, i)) << (i % 32);
+        left[first + i / 32] |= bit;
+    }
+    left.into()
 }
 
 impl ObjectProgram {
@@ -405,7 +415,7 @@ impl ObjectProgram {
     }
 
     /// Returns the register with one more key; the caller stores the text of an undeclared one.
-    pub(super) fn with_key(&self, register: &ObjectRegister, label: u32) -> ObjectRegister {
+    fn with_key(&self, register: &ObjectRegister, label: u32) -> ObjectRegister {
         let before = register.passed;
         let mut register = register.clone();
         match class_of(label) {

@@ -33,6 +33,7 @@ mod written;
 
 use std::cell::Cell;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -78,6 +79,8 @@ pub struct Network {
     /// The cost of the members that counted objects still need: by object, depth where that matters, and what it
     /// depends on.
     members_left: Memo<MembersPlace, Option<u64>>,
+    /// The number of bytes that these places own.
+    members_bytes: AtomicUsize,
     /// The automata of single items, for arrays that compare their items: by node, and by depth where that matters.
     items: Memo<(NodeId, u32), Arc<Mutex<Item>>>,
     /// The values of items that are compared.
@@ -171,6 +174,7 @@ impl Network {
             finals: Numbers::default(),
             costs: Memo::default(),
             members_left: Memo::default(),
+            members_bytes: AtomicUsize::new(0),
             items: Memo::default(),
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
             relations: Relations::default(),
@@ -222,7 +226,8 @@ impl Network {
             + self.accepting.memory()
             + self.finals.memory()
             + self.costs.memory()
-            + self.members_left.memory();
+            + self.members_left.memory()
+            + self.members_bytes.load(Ordering::Relaxed);
         // The locks are taken one after the other: who holds that of an item may wait for that of the values.
         let items = self.items.values().map(|item| {
             let item = item.lock().unwrap_or_else(PoisonError::into_inner);

@@ -221,16 +221,16 @@ impl Values {
         Ok(first)
     }
 
-    /// Returns an upper bound on the number of values that are left.
-    pub(super) fn len(&self, set: Excluded) -> u32 {
+    /// Returns the number of values that are left within a string.
+    pub(super) fn strings(&self, set: Excluded) -> Option<u32> {
         match *self.sets.get(set.0) {
-            Progress::String(progress) => progress.len(&self.texts),
-            _ => self.values.len() as u32,
+            Progress::String(progress) => Some(progress.len(&self.texts)),
+            _ => None,
         }
     }
 
-    /// Returns the keys of each value whose colon was not read, if all values are objects whose text has begun, and at
-    /// most `most`.
+    /// Returns for each value the keys whose colon was not read. `None` if some value is not an object whose text has
+    /// begun, or there are more than `most` values.
     pub(super) fn keys_left(&self, set: Excluded, most: usize) -> Option<Vec<Vec<&str>>> {
         let Progress::Other(others) = *self.sets.get(set.0) else {
             return None;

@@ -27,7 +27,7 @@ pub(crate) struct Meter<'w> {
 
 impl Meter<'_> {
     /// Counts visited groups and combinations.
-    pub(super) fn spend(&self, work: usize) -> Result<(), LimitExceeded> {
+    pub(crate) fn spend(&self, work: usize) -> Result<(), LimitExceeded> {
         let before = self.spent.get();
         let spent = before.saturating_add(work as u64);
         self.spent.set(spent);

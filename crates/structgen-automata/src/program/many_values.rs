@@ -1,6 +1,5 @@
 //! Finds the parts of a program that have more values than any array has items, so that distinct items never run out.
 
-use rustc_hash::FxHashSet;
 use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
 
 use super::{Node, NodeId, Program, TerminalSpec};
@@ -12,58 +11,10 @@ const MANY: u32 = 1 << 24;
 const MANY_CHARACTERS: u32 = 8;
 
 impl Program {
-    /// Returns whether at least [`MANY`] values begin at the node; `false` if its structure does not show it. Of an object
-    /// whose members are counted, `of_counted` says whether it has as many.
-    ///
-    /// # Errors
-    /// Those of `of_counted`.
-    pub(crate) fn has_many_values<E>(
-        &self,
-        node: NodeId,
-        of_counted: &mut dyn FnMut(u32) -> Result<bool, E>,
-    ) -> Result<bool, E> {
-        let mut seen = FxHashSet::default();
-        let mut todo = vec![node];
-        // One alternative with many values suffices, and so does one part of a value, required or not.
-        while let Some(node) = todo.pop() {
-            if !seen.insert(node) {
-                continue;
-            }
-            match self.node(node) {
-                Node::Terminal { terminal, .. } => {
-                    if self.is_large_terminal(&self.terminals[*terminal as usize]) {
-                        return Ok(true);
-                    }
-                }
-                Node::Split(arms) => todo.extend(arms.iter().copied()),
-                Node::Call { proc, .. } => todo.push(self.proc(*proc).entry),
-                Node::Object { object: number, .. } => {
-                    let object = &self.objects[*number as usize];
-                    if object.is_counted() {
-                        if of_counted(*number)? {
-                            return Ok(true);
-                        }
-                        continue;
-                    }
-                    if object.classes.iter().any(|class| class.keys.is_none()) {
-                        return Ok(true);
-                    }
-                    let slots = object.properties.iter().map(|property| &property.value);
-                    todo.extend(slots.flatten().map(|alternative| alternative.node));
-                }
-                Node::Array { array, .. } => {
-                    let array = &self.arrays[*array as usize];
-                    if array.remembers() || array.max == Some(0) {
-                        continue;
-                    }
-                    if let Some(slot) = array.slot(0) {
-                        todo.extend(slot.iter().map(|alternative| alternative.node));
-                    }
-                }
-                Node::End | Node::Related { .. } | Node::Token { .. } | Node::Repeat { .. } => {}
-            }
-        }
-        Ok(false)
+    /// Returns whether a terminal has at least [`MANY`] texts with different values; `false` if its structure does not
+    /// show it.
+    pub(crate) fn has_many_texts(&self, terminal: u32) -> bool {
+        self.is_large_terminal(&self.terminals[terminal as usize])
     }
 
     /// Returns the texts that begin at the node, if these are listed strings and nothing else.

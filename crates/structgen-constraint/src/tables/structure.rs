@@ -8,7 +8,7 @@ use structgen_vocab::Vocabulary;
 pub(super) struct Structure {
     /// The number of colons that only whitespace separates from a quote before them.
     pub(super) most_keys: u32,
-    /// The number of runs of whitespace, backslashes and cut characters.
+    /// The number of runs of whitespace or cut characters, and of backslashes.
     pub(super) most_gaps: u32,
 }
 
@@ -30,22 +30,33 @@ fn keys(bytes: &[u8]) -> u32 {
 }
 
 fn gaps(bytes: &[u8]) -> u32 {
-    let mut count = 0;
-    let mut is_within = false;
+    let (mut count, mut before) = (0, Kind::Other);
+    let mut next = |kind: Kind| {
+        count += u32::from(kind != Kind::Other && kind != before);
+        before = kind;
+    };
     for chunk in bytes.utf8_chunks() {
-        let mut next = |separates: bool| {
-            count += u32::from(separates && !is_within);
-            is_within = separates;
-        };
         for c in chunk.valid().chars() {
-            next(c == '\\' || is_gap(c));
+            next(match c {
+                '\\' => Kind::Backslash,
+                c if is_gap(c) => Kind::Gap,
+                _ => Kind::Other,
+            });
         }
         // A cut character may be whitespace.
-        for _ in chunk.invalid() {
-            next(true);
-        }
+        chunk.invalid().iter().for_each(|_| next(Kind::Gap));
     }
     count
+}
+
+/// What a character may be in a string.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Gap,
+    /// One that may be part of the escape of whitespace, or stand for itself. Each escape of whitespace has a run of
+    /// backslashes of its own, since a letter follows it.
+    Backslash,
+    Other,
 }
 
 #[cfg(test)]
@@ -75,6 +86,7 @@ mod tests {
             (b" a b ", 3),
             (b"\\n\\n", 2),
             (b"\\\\", 1),
+            (b"\\ \\ ", 4),
             ("a\u{3000}b\u{a0}".as_bytes(), 2),
             (b"\x80\x80a\xe3", 2),
             ("é".as_bytes(), 0),
