@@ -1,6 +1,6 @@
 //! Random grammars: ambiguous, left-recursive in all ways, with rules that may be empty, and with rules that derive nothing.
 //!
-//! `STRUCTGEN_VERDICTS=FILE` writes all verdicts, which `tests/conformance/llama_cpp_grammars.py` compares with those of llama.cpp's own code.
+//! `STRUCTGEN_SEED=N` takes others. `STRUCTGEN_VERDICTS=FILE` writes all verdicts, which `tests/conformance/llama_cpp_grammars.py` compares with those of llama.cpp's own code.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -174,7 +174,10 @@ fn grammars_take_what_an_earley_recogniser_takes() {
     let mut file = std::env::var_os("STRUCTGEN_VERDICTS")
         .map(|path| BufWriter::new(File::create(path).expect("the file can be written")));
     let vocabulary = vocabularies::small();
-    let mut random = SplitMix::new(1_970);
+    let seed = std::env::var("STRUCTGEN_SEED").ok();
+    let seed = seed.map_or(1_970, |seed| seed.parse().expect("the seed is a number"));
+    let mut random = SplitMix::new(seed);
+    let mut walks = SplitMix::new(seed);
     let (mut verdicts, mut taken, mut masks, mut without_text) = (0, 0, 0, 0);
     let mut stopped = 0;
     for number in 0..grammars {
@@ -265,7 +268,7 @@ fn grammars_take_what_an_earley_recogniser_takes() {
             let compiled = constraint
                 .compile(&vocabulary.tables, &[vocabulary.eos])
                 .expect("it compiled");
-            masks += compare_masks(&source, &compiled, &vocabulary, text, &mut random);
+            masks += compare_masks(&source, &compiled, &vocabulary, text, &mut walks);
         }
     }
     report(&format!(

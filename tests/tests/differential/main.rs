@@ -24,7 +24,12 @@ fn compare_masks(
     let mut matcher = constraint.matcher();
     let mut compared = 0;
     for &byte in text.as_bytes() {
-        let mask = matcher.mask().expect("within the limits");
+        let mask = match matcher.mask() {
+            Ok(mask) => mask,
+            // An ambiguous grammar has readings without number.
+            Err(error) if error.to_string().contains("looked at for one token") => break,
+            Err(error) => panic!("{what} along {text:?}: {error}"),
+        };
         let naive = oracle::mask(&matcher).expect("within the limits");
         assert_eq!(mask.bits(), &naive, "{what} along {text:?}");
         compared += 1;
