@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use structgen::constraint::{CompiledConstraint, ConstraintOptions};
 use structgen::{Checker, Constraint, Profile, SchemaOptions};
 use structgen_tests::SplitMix;
@@ -44,9 +45,15 @@ struct Counts {
     texts: AtomicU64,
     /// Walks that met a limit.
     limited: AtomicU64,
-    /// Nanoseconds of processor time of all threads.
+    /// Nanoseconds of processor time of all threads, and of the slowest round since the last line.
     spent: AtomicU64,
+    slowest: AtomicU64,
 }
+
+/// The schema of a round that takes longer, or in which the process takes more memory than ever before by so many bytes,
+/// is printed on standard error.
+const SLOW: Duration = Duration::from_secs(1);
+const LARGE: u64 = 64 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut minutes = 60_u64;
@@ -85,10 +92,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let _end = End(is_over);
                 let mut random = SplitMix::new(1_000 + thread);
                 while !is_over.load(Ordering::Relaxed) {
-                    let began = processor_time();
-                    round(&mut random, vocabulary, shared, &file, counts);
-                    let spent = processor_time().saturating_sub(began).as_nanos() as u64;
+                    let (began, before) = (processor_time(), memory("VmHWM:"));
+                    let schema = round(&mut random, vocabulary, shared, &file, counts);
+                    let spent = processor_time().saturating_sub(began);
+                    let more = memory("VmHWM:").saturating_sub(before);
+                    if let Some(schema) = schema.filter(|_| spent > SLOW || more > LARGE) {
+                        let _ = writeln!(io::stderr(), "{spent:?}, {} MiB: {schema}", more >> 20);
+                    }
+                    let spent = spent.as_nanos() as u64;
                     counts.spent.fetch_add(spent, Ordering::Relaxed);
+                    counts.slowest.fetch_max(spent, Ordering::Relaxed);
                 }
             });
         }
@@ -112,7 +125,7 @@ fn watch(minutes: u64, counts: &Counts, is_over: &AtomicBool) -> io::Result<()> 
     let mut out = io::stdout();
     writeln!(
         out,
-        "minute   rounds  refused    texts  limited   µs/round      RSS"
+        "minute   rounds  refused    texts  limited   µs/round  slowest ms      RSS"
     )?;
     let began = Instant::now();
     let mut before = [0; 5];
@@ -129,27 +142,30 @@ fn watch(minutes: u64, counts: &Counts, is_over: &AtomicBool) -> io::Result<()> 
             texts,
             limited,
             spent,
+            slowest,
         } = counts;
+        let slowest = slowest.swap(0, Ordering::Relaxed) / 1_000_000;
         let now = [rounds, refused, texts, limited, spent].map(|it| it.load(Ordering::Relaxed));
         let [rounds, refused, texts, limited, spent] = std::array::from_fn(|i| now[i] - before[i]);
         let each = spent / 1_000 / rounds.max(1);
-        let resident = resident() >> 20;
+        let resident = memory("VmRSS:") >> 20;
         writeln!(
             out,
-            "{minute:>6} {rounds:>8} {refused:>8} {texts:>8} {limited:>8} {each:>10} {resident:>6} MiB"
+            "{minute:>6} {rounds:>8} {refused:>8} {texts:>8} {limited:>8} {each:>10} {slowest:>11} {resident:>6} MiB"
         )?;
         before = now;
     }
     Ok(())
 }
 
+/// Returns the schema, if the round had one of its own.
 fn round(
     random: &mut SplitMix,
     vocabulary: &TestVocabulary,
     shared: &CompiledConstraint,
     file: &Path,
     counts: &Counts,
-) {
+) -> Option<Value> {
     let number = counts.rounds.fetch_add(1, Ordering::Relaxed);
     if number.is_multiple_of(8) {
         for _ in 0..WALKS {
@@ -160,18 +176,20 @@ fn round(
                 &counts.limited
             });
         }
-        return;
+        return None;
     }
     let schema = SchemaGenerator::document(random);
     let options = SchemaOptions::new().with_profile(Profile::Generate);
     let Ok(constraint) = Constraint::json_schema(&schema, &options) else {
-        return count(&counts.refused);
+        count(&counts.refused);
+        return Some(schema);
     };
     let (Ok(compiled), Ok(checker)) = (
         constraint.compile(&vocabulary.tables, &[vocabulary.eos]),
         Checker::new(&constraint),
     ) else {
-        return count(&counts.refused);
+        count(&counts.refused);
+        return Some(schema);
     };
     for _ in 0..WALKS {
         let Some(text) = walk(&compiled, vocabulary, random) else {
@@ -203,6 +221,7 @@ fn round(
         );
     }
     let _ = fs::remove_file(file);
+    Some(schema)
 }
 
 fn count(counter: &AtomicU64) {
@@ -257,10 +276,10 @@ fn processor_time() -> Duration {
     Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
-/// Bytes of the process in memory where the system reports them; elsewhere zero.
-fn resident() -> u64 {
+/// Bytes of the process in memory, now or at most (`VmRSS:`, `VmHWM:`), where the system reports them; elsewhere zero.
+fn memory(field: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kibibytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
     kibibytes.unwrap_or(0) << 10
 }

@@ -189,17 +189,15 @@ impl Item {
             return Ok(known.is_some());
         }
         // More completions than there may be values need no search, and neither does what is far from them.
-        Ok(matches!(self.network.call().has_many_left(at), Ok(true))
-            || self.is_far(excluded, values)?
+        Ok(self.network.call().has_many_left(at)
+            || self.is_far(excluded, values)
             || self.completion(pair, values)?.is_some())
     }
 
     /// Returns whether no token makes the item equal to one of the values, and something else may follow every token.
-    fn is_far(&self, excluded: Excluded, values: &Values) -> Result<bool, StepError> {
-        match values.keys_left(excluded, MAX_FAR) {
-            Some(left) => self.network.call().is_far_from(&left),
-            None => Ok(false),
-        }
+    fn is_far(&self, excluded: Excluded, values: &Values) -> bool {
+        let left = values.keys_left(excluded, MAX_FAR);
+        left.is_some_and(|left| self.network.call().is_far_from(&left))
     }
 
     /// Returns the cost of the item if nothing is excluded.
@@ -283,7 +281,7 @@ impl ItemMachine {
         let network = item.network.call();
         let accepts = network.is_accepting(at)? && !values.is_text(excluded);
         let ends = accepts && network.is_final(at)?;
-        if self.is_partial && at != network.start() && !network.has_many_left(at)? {
+        if self.is_partial && at != network.start() && !network.has_many_left(at) {
             return Err(StepError::NeedsExact);
         }
         Ok(Some(ItemState {
@@ -489,7 +487,7 @@ impl Machine for ItemMachine {
             let item = self.item();
             (
                 item.network.call().sketch(set)?,
-                item.is_far(excluded, &self.values())?,
+                item.is_far(excluded, &self.values()),
             )
         };
         let excluded = if is_far { Excluded::NONE } else { excluded };

@@ -1,52 +1,50 @@
 //! What has so many values that those of the other items of an array do not matter, whatever their number.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use super::register::ObjectRegister;
 use super::sets::Place;
-use super::{Call, Element, Frame, Memory, SetId, StepError};
-use crate::json::label_of_class;
-use crate::program::{Alternative, ArrayProgram, Counts, KeyClass, MembersLeft, Node, NodeId};
+use super::{Call, Element, Frame, Memory, SetId};
+use crate::program::{Alternative, ArrayProgram, KeyClass, MembersLeft, Node, NodeId};
 use crate::terminal::START;
 
-/// The values of an object, as far as it is vast by one of them.
-enum Parts {
-    /// It may have any undeclared key.
-    AnyKey,
-    /// It may have values that begin at these nodes.
-    Values(Vec<NodeId>),
-}
+/// The maximum number of members of a counted object for which it is planned how the others can be completed.
+const MAX_PLANS: usize = 16;
 
+// Each of these is `false` if it is not shown, and where a limit ends looking for it.
 impl Call<'_> {
     /// Returns whether the items of an array are vast, each alternative by itself, at this depth.
-    pub(super) fn is_vast_item(&self, shape: &ArrayProgram, depth: u32) -> Result<bool, StepError> {
-        for alternative in shape.rest.iter().flatten() {
-            if !self.is_vast(alternative.node, depth)? {
-                return Ok(false);
-            }
-        }
-        Ok(shape.rest.is_some())
+    pub(super) fn is_vast_item(&self, shape: &ArrayProgram, depth: u32) -> bool {
+        let mut items = shape.rest.iter().flatten();
+        shape.rest.is_some() && items.all(|item| self.is_vast(item.node, depth))
     }
 
-    /// Returns whether what begins at a node is vast; `false` if the structure does not show it. One alternative with
-    /// many values suffices, and so does one part of a value, required or not.
-    fn is_vast(&self, node: NodeId, depth: u32) -> Result<bool, StepError> {
+    /// Returns whether what begins at a node is vast: one alternative with many values suffices, and so does one part of a
+    /// value, required or not.
+    fn is_vast(&self, node: NodeId, depth: u32) -> bool {
+        self.is_vast_by(node, depth, true)
+    }
+
+    /// The same, by objects whose members are counted as well, or without them.
+    fn is_vast_by(&self, node: NodeId, depth: u32, by_counted: bool) -> bool {
         let program = &self.program;
-        let start = (node, self.near(depth));
-        let mut seen: FxHashMap<NodeId, u32> = FxHashMap::default();
+        let start = (node, self.near(depth), by_counted);
+        let mut seen: FxHashSet<(NodeId, u32, bool)> = FxHashSet::default();
         let mut todo = vec![(node, depth)];
         while let Some((node, depth)) = todo.pop() {
-            if seen.contains_key(&node) || !self.fits(node, depth) {
+            let place = (node, self.near(depth), by_counted);
+            if seen.contains(&place) || !self.fits(node, depth) {
                 continue;
             }
-            let near = self.near(depth);
-            match self.vast.get(&(node, near)) {
-                Some(true) => return Ok(*self.vast.insert(start, true)),
+            match self.vast.get(&place) {
+                Some(true) => return *self.vast.insert(start, true),
                 Some(false) => continue,
                 None => {}
             }
-            self.plan_meter().spend(1)?;
-            seen.insert(node, near);
+            if self.plan_meter().spend(1).is_err() {
+                return false;
+            }
+            seen.insert(place);
             let is_vast = match program.node(node) {
                 Node::Terminal { terminal, .. } => program.has_many_texts(*terminal),
                 Node::Split(arms) => {
@@ -58,13 +56,15 @@ impl Call<'_> {
                     false
                 }
                 Node::Object { object, .. } => {
-                    let empty = ObjectRegister::new(&program.objects[*object as usize]);
-                    match self.parts_left(*object, &empty, depth + 1, 0)? {
-                        Parts::AnyKey => true,
-                        Parts::Values(nodes) => {
-                            todo.extend(nodes.into_iter().map(|node| (node, depth + 1)));
-                            false
-                        }
+                    let shape = &program.objects[*object as usize];
+                    if shape.is_counted() {
+                        let empty = ObjectRegister::new(shape);
+                        by_counted && self.has_many_members(*object, &empty, depth + 1)
+                    } else {
+                        let ways = shape.properties.iter().flat_map(|it| &it.value);
+                        let ways = ways.filter(|way| self.can_begin(way.node, depth + 1));
+                        todo.extend(ways.map(|way| (way.node, depth + 1)));
+                        self.takes_any_key(*object, depth + 1)
                     }
                 }
                 Node::Array { array, .. } => {
@@ -80,85 +80,48 @@ impl Call<'_> {
                 }
             };
             if is_vast {
-                return Ok(*self.vast.insert(start, true));
+                return *self.vast.insert(start, true);
             }
         }
         // Nothing that was visited leads to anything else.
         for place in seen {
             self.vast.insert(place, false);
         }
-        Ok(false)
+        false
     }
 
-    /// Returns the parts that an object may still have, of the properties those from an index on.
-    fn parts_left(
-        &self,
-        object: u32,
-        register: &ObjectRegister,
-        depth: u32,
-        from: usize,
-    ) -> Result<Parts, StepError> {
+    /// Returns whether a counted object is vast by one more member, which has many values by itself, or any key.
+    fn has_many_members(&self, object: u32, register: &ObjectRegister, depth: u32) -> bool {
         let shape = &self.program.objects[object as usize];
-        if self.takes_any_key(object, depth) {
-            return Ok(Parts::AnyKey);
+        // Which values there are may depend on what is written before.
+        if !self.program.related.is_empty() {
+            return false;
         }
-        let mut nodes = Vec::new();
-        let left = (from..shape.properties.len()).filter(|&i| !register.is_past(shape, i));
-        for i in left {
-            for way in shape.slot(i as u32) {
-                let fits = self.can_begin(way.node, depth);
-                let counts = &register.counts;
-                if fits && self.may_have(object, register, counts, (Some(i), way), depth)? {
-                    nodes.push(way.node);
-                }
-            }
-        }
-        if !shape.is_counted() {
-            return Ok(Parts::Values(nodes));
-        }
-        for (i, class) in shape.classes.iter().enumerate() {
-            let seen = register.counts.keys[i] as usize;
-            let limits = self.program.limits.regular;
-            // In the worst case, the present keys are the shortest ones.
-            if class.shortest(seen + 1, &shape.keys, limits)?.len() <= seen {
-                continue;
-            }
-            let mut counts = register.counts.clone();
-            counts.keys[i] = counts.keys[i].saturating_add(1);
-            for way in shape.slot(label_of_class(i)) {
-                let fits = self.can_begin(way.node, depth);
-                if !fits || !self.may_have(object, register, &counts, (None, way), depth)? {
-                    continue;
-                }
-                if class.keys.is_none() {
-                    return Ok(Parts::AnyKey);
-                }
-                nodes.push(way.node);
-            }
-        }
-        Ok(Parts::Values(nodes))
+        let left = (0..shape.properties.len()).filter(|&i| !register.is_past(shape, i));
+        let declared =
+            left.flat_map(|i| shape.slot(i as u32).iter().map(move |way| (Some(i), way)));
+        let with_any_key = shape.classes.iter().filter(|class| class.keys.is_none());
+        let others = with_any_key.flat_map(|class| class.value.iter().map(|way| (None, way)));
+        let is_vast = |(property, way): &(Option<usize>, &Alternative)| {
+            self.can_begin(way.node, depth)
+                && (property.is_none() || self.is_vast_by(way.node, depth, false))
+        };
+        let mut ways = others.chain(declared).filter(is_vast).take(MAX_PLANS);
+        ways.any(|way| self.may_have(object, register, way, depth))
     }
 
-    /// Returns whether an object can be completed with one more member, a property or one that `counts` has already. No
-    /// order matters, since all members are still to come.
+    /// Returns whether a counted object can be completed with one more member, which is a property unless its key is
+    /// undeclared. No order matters, since all members are still to come.
     fn may_have(
         &self,
         object: u32,
         register: &ObjectRegister,
-        counts: &Counts,
         (property, way): (Option<usize>, &Alternative),
         depth: u32,
-    ) -> Result<bool, StepError> {
+    ) -> bool {
         let shape = &self.program.objects[object as usize];
-        if !shape.is_counted() {
-            return Ok(true);
-        }
-        // Which values there are may depend on what is written before.
-        if !self.program.related.is_empty() {
-            return Ok(false);
-        }
-        let Some(counts) = shape.bounds().add(counts, way.tallies) else {
-            return Ok(false);
+        let Some(counts) = shape.bounds().add(&register.counts, way.tallies) else {
+            return false;
         };
         let measures = self.measures();
         let left = MembersLeft {
@@ -168,73 +131,52 @@ impl Call<'_> {
             cost: |node| self.fits(node, depth).then(|| measures.cost(node)),
             meter: self.plan_meter(),
         };
-        Ok(left.cost(&counts)?.is_some())
+        matches!(left.cost(&counts), Ok(Some(_)))
     }
 
-    /// Returns whether an item has many completions from a state in which it may not end; `false` if the state does not
-    /// show it.
-    pub(super) fn has_many_left(&self, set: SetId) -> Result<bool, StepError> {
-        if let Some(span) = self.span_of(set)
-            && span.is_plain()
-            && span.code_points > 1
-        {
-            return Ok(true);
-        }
-        // One element with many completions suffices.
-        for element in self.elements(set) {
-            if self.has_many_members_left(*element)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Returns whether an item has many completions from a state in which it may not end.
+    pub(super) fn has_many_left(&self, set: SetId) -> bool {
+        let span = self.span_of(set);
+        span.is_some_and(|span| span.is_plain() && span.code_points > 1)
+            // One element with many completions suffices.
+            || self.elements(set).iter().any(|&it| self.has_many_members_left(it))
     }
 
     /// The same for an element that is at the beginning of an object, or in one of its keys.
-    fn has_many_members_left(&self, element: Element) -> Result<bool, StepError> {
+    fn has_many_members_left(&self, element: Element) -> bool {
         let Element { frame, below } = element;
         let (object, is_key) = match frame.place() {
             Place::ObjectOpen(object) => (object, false),
             Place::ObjectKey(object) => (object, true),
-            _ => return Ok(false),
+            _ => return false,
         };
         let shape = &self.program.objects[object as usize];
         let register = self.registers.object(frame.data);
         let depth = self.sets.depth(below) + 1;
         // Once a key has begun, it decides which members may follow in order, and what is counted.
-        let is_open = !is_key || self.is_opened(frame)?;
-        if !is_open && shape.is_counted() {
-            return Ok(false);
+        let is_open = !is_key || self.is_opened(frame);
+        if shape.is_counted() {
+            return is_open && self.has_many_members(object, register, depth);
         }
-        let from = if is_open { 0 } else { shape.ordered as usize };
-        match self.parts_left(object, register, depth, from)? {
-            Parts::AnyKey => Ok(true),
-            Parts::Values(nodes) => {
-                for node in nodes {
-                    if self.is_vast(node, depth)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-        }
+        let left = shape.properties.iter().enumerate().filter(|&(i, _)| {
+            !register.is_past(shape, i) && (is_open || i >= shape.ordered as usize)
+        });
+        let mut ways = left.flat_map(|(_, property)| &property.value);
+        self.takes_any_key(object, depth)
+            || ways.any(|way| self.can_begin(way.node, depth) && self.is_vast(way.node, depth))
     }
 
     /// Returns whether an object may have any of many values where it has this key.
-    fn is_vast_member(&self, object: u32, key: &str, depth: u32) -> Result<bool, StepError> {
+    fn is_vast_member(&self, object: u32, key: &str, depth: u32) -> bool {
         let shape = &self.program.objects[object as usize];
         let slot = match shape.keys.binary_search_by(|it| (**it).cmp(key)) {
             Ok(place) => shape.slot(shape.labels[place]),
             Err(_) => match &*shape.classes {
                 [class] if class.keys.is_none() => &class.value,
-                _ => return Ok(false),
+                _ => return false,
             },
         };
-        for way in slot {
-            if !self.is_vast(way.node, depth)? {
-                return Ok(false);
-            }
-        }
-        Ok(!slot.is_empty())
+        !slot.is_empty() && slot.iter().all(|way| self.is_vast(way.node, depth))
     }
 
     /// Returns whether no token can make an item equal to one of some values that it has begun like, nor leave it without
@@ -243,34 +185,32 @@ impl Call<'_> {
     /// A token ends at most [`most_keys`](crate::TokenLengths::most_keys) keys. If more are left, it cannot end the item
     /// as one of the values; and if more of them are vast, one is left after it, or in progress. So an item that may still
     /// become that value may as well become one of many others, which differ from it in this member.
-    pub(super) fn is_far_from(&self, left: &[Vec<&str>]) -> Result<bool, StepError> {
+    pub(super) fn is_far_from(&self, left: &[Vec<&str>]) -> bool {
         let most = self.terminals.tokens().most_keys as usize;
-        if !self.program.related.is_empty() || left.iter().any(|keys| keys.len() <= most) {
-            return Ok(false);
-        }
-        for &Element { frame, below } in self.elements(self.start) {
-            let Place::ObjectOpen(object) = frame.place() else {
-                // A text that is spelled out may be an object as well.
-                if !frame.reads() || self.first_of(frame).contains(b'{') {
-                    return Ok(false);
-                }
-                continue;
-            };
+        let is_far = |keys: &Vec<&str>, object, depth| {
+            let vast = keys
+                .iter()
+                .filter(|key| self.is_vast_member(object, key, depth));
+            vast.count() > most
+        };
+        let of_element = |&Element { frame, below }: &Element| {
             let depth = self.sets.depth(below) + 1;
-            if self.takes_any_key(object, depth) {
-                continue;
-            }
-            for keys in left {
-                let mut vast = 0;
-                for key in keys {
-                    vast += usize::from(self.is_vast_member(object, key, depth)?);
+            match frame.place() {
+                Place::ObjectOpen(object) => {
+                    self.takes_any_key(object, depth)
+                        || left.iter().all(|keys| is_far(keys, object, depth))
                 }
-                if vast <= most {
-                    return Ok(false);
+                // A text that is spelled out may be an object as well, or have whitespace before one.
+                _ if !frame.reads() => false,
+                _ => {
+                    let first = self.first_of(frame);
+                    !b"{ \t\n\r".iter().any(|&byte| first.contains(byte))
                 }
             }
-        }
-        Ok(true)
+        };
+        self.program.related.is_empty()
+            && left.iter().all(|keys| keys.len() > most)
+            && self.elements(self.start).iter().all(of_element)
     }
 
     /// Returns whether an object may always have one more undeclared key, whatever members it has.
@@ -283,9 +223,9 @@ impl Call<'_> {
     }
 
     /// Returns whether a string's state is the one after its opening quote.
-    fn is_opened(&self, frame: Frame) -> Result<bool, StepError> {
+    fn is_opened(&self, frame: Frame) -> bool {
         let start = self.cursor(frame.with_state(START));
-        let opened = start.step(b'"', Memory::Sketch)?;
-        Ok(opened.is_some_and(|opened| opened.state() == frame.state))
+        let opened = start.step(b'"', Memory::Sketch).ok().flatten();
+        opened.is_some_and(|opened| opened.state() == frame.state)
     }
 }

@@ -59,7 +59,10 @@ impl Program {
                         .all(|bound| is_small(&bound.value))
                     && set.multiples_of.len() < 2
                     && set.not_multiples_of.is_empty()
-                    && set.multiples_of.iter().all(is_small)
+                    && set
+                        .multiples_of
+                        .iter()
+                        .all(|it| is_small(it) && it.is_integer() && !it.is_zero())
                     && u32::from(self.form.numbers.integer_digits) > 4 + MANY_CHARACTERS
             }
             TerminalSpec::String(StringShape {
