@@ -417,6 +417,7 @@ fn hostile_grammars_are_answered() {
         "start: a{",
         "start: \"a\"~",
         "start: <",
+        "start: <[capture]->",
     ] {
         assert!(message(text).starts_with("line 1"), "{text}");
     }

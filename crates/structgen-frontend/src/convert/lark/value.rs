@@ -174,8 +174,12 @@ impl<'t> LarkParser<'t> {
                 "special tokens are for rules: make this a rule, in lower case",
             );
         }
-        let Some(numbers) = name.strip_prefix('[').and_then(|it| it.strip_suffix(']')) else {
+        // In GBNF, a bracket begins a number.
+        let Some(numbers) = name.strip_prefix('[') else {
             return Ok(Tree::Token(format!("<{name}>")));
+        };
+        let Some(numbers) = numbers.strip_suffix(']') else {
+            return self.error_at(at, "a special token is written `<name>` or `<[number]>`");
         };
         if numbers == "*" {
             let all = ["<[0]>", "!<[0]>"].map(|token| Tree::Token(token.to_owned()));
