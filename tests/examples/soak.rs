@@ -50,9 +50,10 @@ struct Counts {
     slowest: AtomicU64,
 }
 
-/// The schema of a round that takes longer, or in which the process takes more memory than ever before by so many bytes,
-/// is printed on standard error.
+/// The schema of a round that takes longer is printed on standard error.
 const SLOW: Duration = Duration::from_secs(1);
+
+/// So is that of one in which the process takes more memory than ever before, by so many bytes.
 const LARGE: u64 = 64 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {

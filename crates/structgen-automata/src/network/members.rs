@@ -360,8 +360,8 @@ impl Call<'_> {
     }
 }
 
-/// Returns what the members that an object still needs depend on: its counts, and a bit for each property that matters to
-/// them and may still come.
+/// Returns what the members that an object still needs depend on: its counts, and a bit for each property that matters
+/// to them and may still come.
 fn left_of(shape: &ObjectProgram, register: &ObjectRegister) -> Box<[u32]> {
     let counts = &register.counts;
     let is_short = counts.members < shape.min;

@@ -11,7 +11,7 @@ use crate::terminal::START;
 /// The maximum number of members of a counted object for which it is planned how the others can be completed.
 const MAX_PLANS: usize = 16;
 
-// Each of these is `false` if it is not shown, and where a limit ends looking for it.
+// Each of these returns `false` if the structure does not show it, or a limit ends the search.
 impl Call<'_> {
     /// Returns whether the items of an array are vast, each alternative by itself, at this depth.
     pub(super) fn is_vast_item(&self, shape: &ArrayProgram, depth: u32) -> bool {
@@ -19,8 +19,8 @@ impl Call<'_> {
         shape.rest.is_some() && items.all(|item| self.is_vast(item.node, depth))
     }
 
-    /// Returns whether what begins at a node is vast: one alternative with many values suffices, and so does one part of a
-    /// value, required or not.
+    /// Returns whether what begins at a node is vast: one alternative with many values suffices, and so does one part of
+    /// a value, required or not.
     fn is_vast(&self, node: NodeId, depth: u32) -> bool {
         self.is_vast_by(node, depth, true)
     }
@@ -179,12 +179,13 @@ impl Call<'_> {
         !slot.is_empty() && slot.iter().all(|way| self.is_vast(way.node, depth))
     }
 
-    /// Returns whether no token can make an item equal to one of some values that it has begun like, nor leave it without
-    /// another completion. The network is that of the item, and `left` has the keys that each of the values has left.
+    /// Returns whether no token can make an item equal to one of some values that it has begun like, nor leave it
+    /// without another completion. The network is that of the item, and `left` has the keys that each of the values has
+    /// left.
     ///
     /// A token ends at most [`most_keys`](crate::TokenLengths::most_keys) keys. If more are left, it cannot end the item
-    /// as one of the values; and if more of them are vast, one is left after it, or in progress. So an item that may still
-    /// become that value may as well become one of many others, which differ from it in this member.
+    /// as one of the values; and if more of them are vast, one is left after it, or in progress. So an item that may
+    /// still become that value may as well become one of many others, which differ from it in this member.
     pub(super) fn is_far_from(&self, left: &[Vec<&str>]) -> bool {
         let most = self.terminals.tokens().most_keys as usize;
         let is_far = |keys: &Vec<&str>, object, depth| {
