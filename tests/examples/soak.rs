@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use structgen::constraint::{CompiledConstraint, ConstraintOptions};
 use structgen::{Checker, Constraint, Profile, SchemaOptions};
-use structgen_tests::SplitMix;
 use structgen_tests::generator::SchemaGenerator;
 use structgen_tests::vocabularies::{self, TestVocabulary};
+use structgen_tests::{SplitMix, walk};
 
 /// Texts of each round.
 const WALKS: usize = 4;
@@ -50,10 +50,10 @@ struct Counts {
     slowest: AtomicU64,
 }
 
-/// The schema of a round that takes longer is printed on standard error.
+/// The schema of a round that takes longer than this is printed on standard error.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// So is that of one in which the process takes more memory than ever before, by so many bytes.
+/// The schema of a round that raises the process's peak memory by more than this number of bytes is printed as well.
 const LARGE: u64 = 64 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -170,12 +170,11 @@ fn round(
     let number = counts.rounds.fetch_add(1, Ordering::Relaxed);
     if number.is_multiple_of(8) {
         for _ in 0..WALKS {
-            let walked = walk(shared, vocabulary, random).is_some();
-            count(if walked {
-                &counts.texts
-            } else {
-                &counts.limited
-            });
+            match walk(shared, vocabulary, random) {
+                Ok(Some(_)) => count(&counts.texts),
+                Ok(None) => count(&counts.limited),
+                Err(stuck) => panic!("{stuck} with {SHARED}"),
+            }
         }
         return None;
     }
@@ -193,9 +192,13 @@ fn round(
         return Some(schema);
     };
     for _ in 0..WALKS {
-        let Some(text) = walk(&compiled, vocabulary, random) else {
-            count(&counts.limited);
-            continue;
+        let text = match walk(&compiled, vocabulary, random) {
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                count(&counts.limited);
+                continue;
+            }
+            Err(stuck) => panic!("{stuck} with {schema}"),
         };
         count(&counts.texts);
         match checker.check(&text) {
@@ -227,47 +230,6 @@ fn round(
 
 fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Draws tokens from the masks until the text is complete; `None` if a limit is met.
-fn walk(
-    constraint: &CompiledConstraint,
-    vocabulary: &TestVocabulary,
-    random: &mut SplitMix,
-) -> Option<Vec<u8>> {
-    let mut matcher = constraint.matcher();
-    let mut text = Vec::new();
-    let mut budget = 40 + matcher.completion_cost().ok()?;
-    loop {
-        let mask = matcher.mask().ok()?;
-        let tokens: Vec<_> = mask.bits().iter().collect();
-        assert!(
-            !tokens.is_empty(),
-            "a dead end after {:?}",
-            String::from_utf8_lossy(&text)
-        );
-        if matcher.is_finished() {
-            return Some(text);
-        }
-        let drawn = (0..6).map(|_| tokens[random.below(tokens.len())]);
-        let token = drawn.chain(tokens.iter().copied()).find(|token| {
-            constraint.eos().contains(token)
-                || matcher
-                    .completion_cost_after(*token)
-                    .is_ok_and(|cost| cost < budget)
-        })?;
-        if constraint.eos().contains(&token) {
-            return Some(text);
-        }
-        matcher.accept_token(token).ok()?;
-        text.extend_from_slice(
-            vocabulary
-                .vocabulary()
-                .token_bytes(token)
-                .unwrap_or_default(),
-        );
-        budget = budget.saturating_sub(1);
-    }
 }
 
 /// Processor time of this thread where the system reports it, in steps of a nanosecond; elsewhere zero.

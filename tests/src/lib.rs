@@ -7,6 +7,8 @@ mod random;
 pub mod schemas;
 pub mod types;
 pub mod vocabularies;
+mod walk;
 
 pub use data::{data_folder, is_full_run, report};
 pub use random::SplitMix;
+pub use walk::walk;

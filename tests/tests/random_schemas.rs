@@ -5,12 +5,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use structgen::constraint::CompiledConstraint;
 use structgen::grammar::Whitespace;
 use structgen::{Checker, Constraint, FormatMode, KeyOrder, Profile, SchemaOptions};
 use structgen_tests::generator::{SchemaGenerator, mutated, value};
-use structgen_tests::vocabularies::{self, TestVocabulary};
-use structgen_tests::{SplitMix, is_full_run, report};
+use structgen_tests::vocabularies;
+use structgen_tests::{SplitMix, is_full_run, report, walk};
 
 fn validator(schema: &Value) -> Option<jsonschema::Validator> {
     jsonschema::options()
@@ -195,63 +194,6 @@ fn documents_are_judged_as_an_independent_validator_judges_them() {
         unknown.is_empty(),
         "refused for no reason that is known: {unknown:?}"
     );
-}
-
-/// Takes random tokens until the text may end, then the cheapest way out; `None` where a limit is met.
-fn walk(
-    constraint: &CompiledConstraint,
-    vocabulary: &TestVocabulary,
-    random: &mut SplitMix,
-) -> Result<Option<Vec<u8>>, String> {
-    let mut matcher = constraint.matcher();
-    let mut text = Vec::new();
-    let mut budget = 40 + matcher.completion_cost().unwrap();
-    loop {
-        let Ok(mask) = matcher.mask() else {
-            return Ok(None);
-        };
-        let tokens: Vec<_> = mask.bits().iter().collect();
-        assert!(
-            !tokens.is_empty(),
-            "a dead end after {:?}",
-            String::from_utf8_lossy(&text)
-        );
-        if matcher.is_finished() {
-            return Ok(Some(text));
-        }
-        let (cost, shown) = (
-            matcher.completion_cost().unwrap(),
-            String::from_utf8_lossy(&text).into_owned(),
-        );
-        let mut affordable = |token| {
-            constraint.eos().contains(&token)
-                || matcher
-                    .completion_cost_after(token)
-                    .is_ok_and(|cost| cost < budget)
-        };
-        let drawn = (0..6).map(|_| tokens[random.below(tokens.len())]);
-        let token = drawn
-            .chain(tokens.iter().copied())
-            .find(|&token| affordable(token));
-        let Some(token) = token else {
-            return Err(format!(
-                "nothing within {budget} after {shown:?}, which costs {cost}"
-            ));
-        };
-        if constraint.eos().contains(&token) {
-            return Ok(Some(text));
-        }
-        if matcher.accept_token(token).is_err() {
-            return Ok(None);
-        }
-        text.extend_from_slice(
-            vocabulary
-                .vocabulary()
-                .token_bytes(token)
-                .unwrap_or_default(),
-        );
-        budget = budget.saturating_sub(1);
-    }
 }
 
 /// Whether every number in the text has so few digits that a double has its value.

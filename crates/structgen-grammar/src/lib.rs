@@ -27,6 +27,7 @@ mod print;
 mod regular;
 mod relation;
 mod shared;
+mod space;
 
 pub use builder::GrammarBuilder;
 pub use bytes::BytesError;
@@ -42,3 +43,4 @@ pub use literals::{LiteralSet, LiteralsTooLarge};
 pub use regular::{CharSet, Regular};
 pub use relation::Relation;
 pub use shared::Shared;
+pub use space::{ASCII_SPACE, WIDE_SPACE, ecma_space};

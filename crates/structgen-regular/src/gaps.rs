@@ -4,32 +4,20 @@
 //! some, so a token with two gaps between words completes at most two rounds of it, however long it is, and may begin a
 //! third.
 
+use structgen_grammar::ecma_space;
+
 use super::arena::{Arena, NodeId};
 use super::facts::NodeFacts;
 use super::finite::FiniteState;
 
-/// The whitespace of ECMA-262: what `\s` stands for in the patterns of JSON Schema.
-const WHITESPACE: [(char, char); 10] = [
-    ('\t', '\r'),
-    (' ', ' '),
-    ('\u{A0}', '\u{A0}'),
-    ('\u{1680}', '\u{1680}'),
-    ('\u{2000}', '\u{200A}'),
-    ('\u{2028}', '\u{2029}'),
-    ('\u{202F}', '\u{202F}'),
-    ('\u{205F}', '\u{205F}'),
-    ('\u{3000}', '\u{3000}'),
-    ('\u{FEFF}', '\u{FEFF}'),
-];
-
-/// Returns whether a character separates words.
+/// Returns whether a character is white space, as ECMA-262 defines it.
 ///
 /// ```
 /// assert!(structgen_regular::is_gap('\n') && !structgen_regular::is_gap('a'));
 /// ```
 #[must_use]
 pub fn is_gap(c: char) -> bool {
-    WHITESPACE.iter().any(|&(low, high)| low <= c && c <= high)
+    ecma_space().any(|(low, high)| low <= c && c <= high)
 }
 
 impl Arena {
@@ -56,12 +44,10 @@ impl Arena {
             return NodeFacts::NOTHING;
         };
         let is_gap = |&(low, high): &(char, char)| {
-            let mut gaps = WHITESPACE.iter();
-            gaps.any(|&(first, last)| first <= low && high <= last)
+            ecma_space().any(|(first, last)| first <= low && high <= last)
         };
         let has_gap = |&(low, high): &(char, char)| {
-            let mut gaps = WHITESPACE.iter();
-            gaps.any(|&(first, last)| first <= high && low <= last)
+            ecma_space().any(|(first, last)| first <= high && low <= last)
         };
         NodeFacts {
             may_begin_with_gap: class.ranges().iter().any(has_gap),

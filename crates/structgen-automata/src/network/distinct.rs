@@ -256,9 +256,9 @@ impl ItemMachine {
                 }
             }
             match next {
-                Some((less, byte, behind)) if less < cost => {
+                Some((lower, byte, behind)) if lower < cost => {
                     text.push(byte);
-                    (state, cost) = (behind, less);
+                    (state, cost) = (behind, lower);
                 }
                 _ => {
                     return Err(StepError::Limit(LimitExceeded {
@@ -497,7 +497,7 @@ impl Machine for ItemMachine {
     fn cost(&mut self, state: &ItemState) -> u32 {
         let mut item = self.item.lock().unwrap_or_else(PoisonError::into_inner);
         let found = item.completion(state.pair, &mut self.values());
-        // Where a limit ends the search, the state is as dear as any, and a budget never leads there.
+        // If a limit ends the search, the state counts as too expensive for any budget.
         found.ok().flatten().unwrap_or(MAX_COST)
     }
 }

@@ -89,8 +89,8 @@ pub struct Network {
     relations: Relations,
     /// Replaced when more of them are found.
     fresh: Mutex<FxHashMap<(NodeId, u32, Excluded), Fresh>>,
-    /// Whether a node has so many values that the others of an array do not matter: by depth where that matters, and
-    /// whether objects whose members are counted are looked at.
+    /// Whether more values begin at a node than an array can have items: by the depth where that matters, and by whether
+    /// objects whose members are counted are considered.
     vast: Memo<(NodeId, u32, bool), bool>,
     guided: Guided,
     /// The number of arrays comparing their items that this network is nested in.

@@ -1,4 +1,4 @@
-//! What has so many values that those of the other items of an array do not matter, whatever their number.
+//! Finds what is *vast*: what has more values than an array can have items, so that distinct items never run out.
 
 use rustc_hash::FxHashSet;
 

@@ -1,4 +1,4 @@
-//! Finds the parts of a program that have more values than any array has items, so that distinct items never run out.
+//! Finds the terminals that have more values than any array has items, so that distinct items never run out.
 
 use structgen_grammar::{Decimal, NumberSet, StringContent, StringShape};
 
@@ -11,12 +11,6 @@ const MANY: u32 = 1 << 24;
 const MANY_CHARACTERS: u32 = 8;
 
 impl Program {
-    /// Returns whether a terminal has at least [`MANY`] texts with different values; `false` if its structure does not
-    /// show it.
-    pub(crate) fn has_many_texts(&self, terminal: u32) -> bool {
-        self.is_large_terminal(&self.terminals[terminal as usize])
-    }
-
     /// Returns the texts that begin at the node, if these are listed strings and nothing else.
     pub(crate) fn listed(&self, mut node: NodeId) -> Option<&[Box<str>]> {
         /// The maximum number of rules to follow that only name another one.
@@ -42,8 +36,10 @@ impl Program {
         None
     }
 
-    fn is_large_terminal(&self, spec: &TerminalSpec) -> bool {
-        match spec {
+    /// Returns whether a terminal has at least [`MANY`] texts with different values; `false` if its structure does not
+    /// show it.
+    pub(crate) fn has_many_texts(&self, terminal: u32) -> bool {
+        match &self.terminals[terminal as usize] {
             TerminalSpec::Bytes(_)
             | TerminalSpec::Literals(_)
             | TerminalSpec::Regular(_)

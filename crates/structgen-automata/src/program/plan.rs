@@ -80,19 +80,14 @@ impl Bounds {
         Some(counts)
     }
 
-    /// Counts for tallies without an upper bound.
-    pub(super) fn count(&self, counts: &mut [u32], tallies: u32) {
-        for (i, (count, bound)) in counts.iter_mut().zip(&self.0[1..]).enumerate() {
+    /// Returns the counts once keys are known to be absent; their tallies have no upper bound.
+    pub(crate) fn with_absent(&self, counts: &Counts, tallies: u32) -> Counts {
+        let mut counts = counts.clone();
+        for (i, (count, bound)) in counts.tallies.iter_mut().zip(&self.0[1..]).enumerate() {
             if tallies >> i & 1 == 1 {
                 *count = Self::more(*bound, *count).unwrap_or(*count);
             }
         }
-    }
-
-    /// Returns the counts once keys are known to be absent.
-    pub(crate) fn with_absent(&self, counts: &Counts, tallies: u32) -> Counts {
-        let mut counts = counts.clone();
-        self.count(&mut counts.tallies, tallies);
         counts
     }
 

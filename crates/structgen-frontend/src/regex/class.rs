@@ -1,7 +1,7 @@
 //! Classes and escapes of ECMA-262.
 
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
-use structgen_grammar::CharSet;
+use structgen_grammar::{CharSet, ecma_space};
 
 use super::RegexError;
 use super::cursor::Cursor;
@@ -44,23 +44,8 @@ pub(super) fn word(ignore_case: bool) -> CharSet {
 }
 
 fn space() -> CharSet {
-    let mark = ('\u{FEFF}', '\u{FEFF}');
-    CharSet::new(ASCII_SPACE.into_iter().chain(WIDE_SPACE).chain([mark]))
+    CharSet::new(ecma_space())
 }
-
-/// The ASCII white space of both ECMA-262 and Python.
-pub(super) const ASCII_SPACE: [(char, char); 2] = [('\t', '\r'), (' ', ' ')];
-
-/// The white space beyond ASCII that both share: spaces (Unicode's category Zs) and the line and paragraph separators.
-pub(super) const WIDE_SPACE: [(char, char); 7] = [
-    ('\u{A0}', '\u{A0}'),
-    ('\u{1680}', '\u{1680}'),
-    ('\u{2000}', '\u{200A}'),
-    ('\u{2028}', '\u{2029}'),
-    ('\u{202F}', '\u{202F}'),
-    ('\u{205F}', '\u{205F}'),
-    ('\u{3000}', '\u{3000}'),
-];
 
 /// Reads a class after its `[`, which is at `opened`.
 pub(super) fn parse(

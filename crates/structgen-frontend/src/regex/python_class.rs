@@ -1,9 +1,9 @@
 //! Classes and escapes of Python's module `re`.
 
-use structgen_grammar::CharSet;
+use structgen_grammar::{ASCII_SPACE, CharSet, WIDE_SPACE};
 
 use super::RegexError;
-use super::class::{ASCII_SPACE, WIDE_SPACE, unicode_class};
+use super::class::unicode_class;
 use super::cursor::Cursor;
 use super::fold::fold_like_python;
 use super::python::PythonFlags;

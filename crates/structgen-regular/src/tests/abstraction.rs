@@ -1,9 +1,11 @@
 //! Abstractions compared with the states that they stand for.
 
 use super::*;
-use crate::{Lookahead, SHORT_TEXT, is_gap};
+use structgen_grammar::ecma_space;
 
-/// Texts of so many characters, whatever their gaps.
+use crate::{Lookahead, SHORT_TEXT};
+
+/// Texts with at most this number of characters and any number of gaps.
 fn characters(characters: u32) -> Lookahead {
     Lookahead {
         characters,
@@ -57,14 +59,11 @@ fn words() -> Regular {
 
 /// `(\S+\s+){min,max}\S+` in the patterns of JSON Schema.
 fn few_words(min: u32, max: u32) -> Regular {
-    let is = |gap: bool| {
-        CharSet::new(
-            ('\0'..=char::MAX)
-                .filter(|&c| is_gap(c) == gap)
-                .map(|c| (c, c)),
-        )
+    let gaps = CharSet::new(ecma_space());
+    let run = |gap: bool| {
+        let class = if gap { gaps.clone() } else { gaps.complement() };
+        Regular::repeat(Regular::Chars(class), 1, None)
     };
-    let run = |gap: bool| Regular::repeat(Regular::Chars(is(gap)), 1, None);
     let round = Regular::concat([run(false), run(true)]);
     Regular::concat([between(round, min, max), run(false)])
 }
