@@ -29,7 +29,7 @@ fn main() -> anyhow::Result<()> {
         println!("{}", flats.extract(text)?.json);
     }
     for entry in flats.report().narrowed() {
-        println!("{} is {}", entry.pointer, entry.effect);
+        println!("{} is {}", entry.pointer(), entry.effect);
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! Finds the vertices of a graph that lie on cycles.
 
+use structgen_grammar::lists::Lists;
+
 /// Returns the component of each vertex that lies on a cycle, and for every vertex a rank that is lower where edges
 /// lead to another component. Tarjan's algorithm (1972), with an explicit stack.
-pub(crate) fn cyclic_components(edges: &[Vec<u32>]) -> (Vec<Option<u32>>, Vec<u32>) {
+pub(crate) fn cyclic_components(edges: &Lists) -> (Vec<Option<u32>>, Vec<u32>) {
     const UNSEEN: u32 = u32::MAX;
     let n = edges.len();
     let mut index = vec![UNSEEN; n];
@@ -27,7 +29,7 @@ pub(crate) fn cyclic_components(edges: &[Vec<u32>]) -> (Vec<Option<u32>>, Vec<u3
                 stack.push(v);
                 on_stack[v] = true;
             }
-            if let Some(&w) = edges[v].get(*edge) {
+            if let Some(&w) = edges.of(v).get(*edge) {
                 *edge += 1;
                 let w = w as usize;
                 if index[w] == UNSEEN {
@@ -45,7 +47,7 @@ pub(crate) fn cyclic_components(edges: &[Vec<u32>]) -> (Vec<Option<u32>>, Vec<u3
             if low[v] == index[v] {
                 let from = stack.iter().rposition(|&w| w == v).unwrap_or(0);
                 let members = stack.split_off(from);
-                let is_cycle = members.len() > 1 || edges[v].contains(&(v as u32));
+                let is_cycle = members.len() > 1 || edges.of(v).contains(&(v as u32));
                 for w in members {
                     on_stack[w] = false;
                     component[w] = is_cycle.then_some(components);

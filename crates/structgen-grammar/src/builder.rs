@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use crate::passes::rebuild;
 use crate::{
@@ -142,7 +142,8 @@ impl GrammarBuilder {
 
     /// The concatenation of the parts: flattened, and `Never` if any part is.
     pub fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let mut flat = Vec::new();
+        let parts = parts.into_iter();
+        let mut flat = Vec::with_capacity(parts.size_hint().0);
         for part in parts {
             match self.get(part) {
                 Expr::Never => return part,
@@ -160,17 +161,16 @@ impl GrammarBuilder {
 
     /// The union of the arms: flattened, without duplicates and without arms that are `Never`.
     pub fn choice(&mut self, arms: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let mut flat: Vec<ExprId> = Vec::new();
-        let mut seen = rustc_hash::FxHashSet::default();
+        let arms = arms.into_iter();
+        let mut flat = Distinct::with_capacity(arms.size_hint().0);
         for arm in arms {
             match self.get(arm) {
                 Expr::Never => {}
-                Expr::Choice(inner) => {
-                    flat.extend(inner.iter().copied().filter(|&id| seen.insert(id)))
-                }
-                _ => flat.extend(seen.insert(arm).then_some(arm)),
+                Expr::Choice(inner) => inner.iter().for_each(|&id| flat.add(id)),
+                _ => flat.add(arm),
             }
         }
+        let flat = flat.list;
         match flat.len() {
             0 => self.never(),
             1 => flat[0],
@@ -347,6 +347,39 @@ impl GrammarBuilder {
             rules: self.rules,
             root,
             form,
+        }
+    }
+}
+
+/// A list without duplicates.
+struct Distinct {
+    list: Vec<ExprId>,
+    /// What is in the list, once that is long.
+    seen: FxHashSet<ExprId>,
+}
+
+impl Distinct {
+    /// Up to this number, comparing all is faster than hashing.
+    const FEW: usize = 16;
+
+    fn with_capacity(capacity: usize) -> Self {
+        Self {
+            list: Vec::with_capacity(capacity),
+            seen: FxHashSet::default(),
+        }
+    }
+
+    fn add(&mut self, id: ExprId) {
+        let is_new = if self.list.len() < Self::FEW {
+            !self.list.contains(&id)
+        } else {
+            if self.seen.is_empty() {
+                self.seen.extend(&self.list);
+            }
+            self.seen.insert(id)
+        };
+        if is_new {
+            self.list.push(id);
         }
     }
 }

@@ -208,14 +208,11 @@ impl Slot {
 
     /// The slot with its expressions replaced.
     #[must_use]
-    pub fn map(&self, mut value: impl FnMut(ExprId) -> ExprId) -> Self {
-        let alternatives = self.alternatives.iter().map(|alternative| Alternative {
-            value: value(alternative.value),
-            ..*alternative
-        });
-        Self {
-            alternatives: alternatives.collect(),
+    pub fn map(mut self, mut value: impl FnMut(ExprId) -> ExprId) -> Self {
+        for alternative in &mut self.alternatives {
+            alternative.value = value(alternative.value);
         }
+        self
     }
 
     /// The slot with only the alternatives for which `keep` returns `true`.

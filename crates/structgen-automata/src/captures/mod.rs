@@ -24,6 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::lists::Lists;
 use structgen_grammar::{Expr, ExprId, Grammar, RuleId, TokenTerminal};
 
 use crate::components::cyclic_components;
@@ -371,10 +372,11 @@ fn forget_what_never_ends(nodes: &mut FxHashMap<ExprId, CaptureNode>) {
 }
 
 fn circles(grammar: &Grammar, nodes: &FxHashMap<ExprId, CaptureNode>) -> FxHashMap<ExprId, u32> {
-    let mut edges = vec![Vec::new(); grammar.exprs().len()];
-    for (id, node) in nodes {
-        edges[id.index()] = node.children().iter().map(|child| child.0).collect();
-    }
+    let edges = nodes.iter().flat_map(|(id, node)| {
+        let children = node.children().iter();
+        children.map(|child| (id.0, child.0))
+    });
+    let edges = Lists::new(grammar.exprs().len(), &edges.collect::<Vec<_>>());
     let (components, _) = cyclic_components(&edges);
     let circles = { (0..).map(ExprId) }.zip(components);
     circles

@@ -5,6 +5,7 @@
 //! that began with it continue: a left-corner parse (Rosenkrantz and Lewis, 1970), computed at run time.
 
 use rustc_hash::FxHashSet;
+use structgen_grammar::lists::Lists;
 
 use super::{Node, NodeId, Proc, ProcId};
 use crate::components::cyclic_components;
@@ -44,12 +45,12 @@ impl LeftRecursion {
             Node::Call { proc, .. } | Node::Repeat { proc, .. } => Some(proc),
             _ => None,
         };
-        let callees = |nodes: &[NodeId]| {
+        let mut edges = Vec::new();
+        for (proc, nodes) in (0..).zip(&firsts) {
             let callees = nodes.iter().copied().filter_map(callee);
-            callees.map(ProcId::number).collect()
-        };
-        let edges: Vec<Vec<u32>> = firsts.iter().map(|nodes| callees(nodes)).collect();
-        let (component, ranks) = cyclic_components(&edges);
+            edges.extend(callees.map(|called| (proc, called.number())));
+        }
+        let (component, ranks) = cyclic_components(&Lists::new(procs.len(), &edges));
         let Some(last) = component.iter().flatten().max() else {
             return Self {
                 ranks,

@@ -44,10 +44,10 @@ pub(crate) fn lower(
         limits,
         input,
         nodes: vec![Node::End],
-        node_ids: FxHashMap::with_capacity_and_hasher(grammar.exprs().len(), FxBuildHasher),
+        node_ids: HashTable::with_capacity(grammar.exprs().len()),
         procs: Vec::new(),
         own_procs: FxHashMap::default(),
-        values: FxHashMap::default(),
+        values: vec![None; grammar.exprs().len()],
         pending: Vec::new(),
         terminals: UniqueList::default(),
         terminal_exprs: Vec::new(),
@@ -190,11 +190,12 @@ struct Builder<'g> {
     limits: &'g Limits,
     input: Option<&'g Arc<Input>>,
     nodes: Vec<Node>,
-    node_ids: FxHashMap<Node, NodeId>,
+    /// Finds a node by its hash; `nodes` has the only copy.
+    node_ids: HashTable<(u64, NodeId)>,
     procs: Vec<Proc>,
     own_procs: FxHashMap<(ExprId, Option<Guide>), ProcId>,
-    /// The node at which a value of an object or array begins.
-    values: FxHashMap<ExprId, NodeId>,
+    /// By expression, the node at which a value of an object or array begins, if it is built.
+    values: Vec<Option<NodeId>>,
     /// Objects and arrays whose values are not built yet: a list instead of recursion, since shapes nest without limit.
     pending: Vec<Pending>,
     terminals: UniqueList<TerminalSpec>,
@@ -234,11 +235,14 @@ impl Builder<'_> {
 
     /// Adds a node, or finds an equal one.
     fn node(&mut self, node: Node) -> Result<NodeId, LimitExceeded> {
-        if let Some(&id) = self.node_ids.get(&node) {
+        let hash = FxBuildHasher.hash_one(&node);
+        let is_same =
+            |&(other, id): &(u64, NodeId)| other == hash && self.nodes[id.index()] == node;
+        if let Some(&(_, id)) = self.node_ids.find(hash, is_same) {
             return Ok(id);
         }
-        let id = self.push(node.clone())?;
-        self.node_ids.insert(node, id);
+        let id = self.push(node)?;
+        { &mut self.node_ids }.insert_unique(hash, (hash, id), |&(hash, _)| hash);
         Ok(id)
     }
 
@@ -303,10 +307,17 @@ impl Builder<'_> {
                 let proc = self.own_proc(*body, Some(*guide), depth)?;
                 self.node(Node::Call { proc, next })
             }
-            Expr::Rule(rule) => self.node(Node::Call {
-                proc: (*rule).into(),
-                next,
-            }),
+            Expr::Rule(rule) => {
+                let body = grammar.rule(*rule).body;
+                match grammar.expr(body) {
+                    // A terminal takes fewer steps than a call of one.
+                    Expr::String(_) | Expr::Number(_) => self.expr(body, next, depth),
+                    _ => self.node(Node::Call {
+                        proc: (*rule).into(),
+                        next,
+                    }),
+                }
+            }
             Expr::Object(_) => {
                 let object = self.object(id);
                 self.node(Node::Object { object, next })

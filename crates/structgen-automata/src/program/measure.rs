@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
+use structgen_grammar::lists::Lists;
 use structgen_regular::CancelToken;
 
 use super::{ArrayProgram, MembersLeft, Meter, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
 use crate::LimitExceeded;
-use crate::bytes::escaped_length;
 use crate::json::class_of;
 use crate::machine::MAX_COST;
 
@@ -161,9 +161,9 @@ fn fixpoint<T: Copy + PartialOrd>(
         let new = value(id, &values);
         if new < values[id.index()] {
             values[id.index()] = new;
-            for &user in &users[id.index()] {
-                if !std::mem::replace(&mut queued[user.index()], true) {
-                    queue.push_back(user);
+            for &user in users.of(id.index()) {
+                if !std::mem::replace(&mut queued[user as usize], true) {
+                    queue.push_back(NodeId::new(user as usize));
                 }
             }
         }
@@ -172,11 +172,10 @@ fn fixpoint<T: Copy + PartialOrd>(
 }
 
 /// Returns the nodes that depend on each node.
-fn users(program: &Program) -> Vec<Vec<NodeId>> {
-    let mut users = vec![Vec::new(); program.nodes.len()];
-    for (id, node) in program.nodes.iter().enumerate() {
-        let id = NodeId::new(id);
-        let mut uses = |used: NodeId| users[used.index()].push(id);
+fn users(program: &Program) -> Lists {
+    let mut users = Vec::with_capacity(program.nodes.len());
+    for (id, node) in (0..).zip(&program.nodes) {
+        let mut uses = |used: NodeId| users.push((used.index() as u32, id));
         match node {
             Node::End => {}
             Node::Terminal { next, .. } | Node::Related { next, .. } | Node::Token { next, .. } => {
@@ -215,7 +214,7 @@ fn users(program: &Program) -> Vec<Vec<NodeId>> {
             }
         }
     }
-    users
+    Lists::new(program.nodes.len(), &users)
 }
 
 fn node_cost(program: &Program, id: NodeId, cost: &[u64], costs: &[u64], meter: Meter<'_>) -> u64 {
@@ -357,7 +356,7 @@ impl ObjectProgram {
     pub(crate) fn member_cost(&self, property: usize, at: &impl Fn(NodeId) -> u64) -> u64 {
         let property = &self.properties[property];
         let value = least(&property.value, at).min(MAX_VALUE);
-        u64::from(escaped_length(property.key.as_bytes())) + KEY_PUNCTUATION + value
+        u64::from(property.key_length) + KEY_PUNCTUATION + value
     }
 }
 

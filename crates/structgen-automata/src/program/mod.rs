@@ -143,7 +143,8 @@ pub(crate) struct ObjectProgram {
 
 #[derive(Debug)]
 pub(crate) struct PropertyProgram {
-    pub(crate) key: Box<str>,
+    /// The length in bytes of its key within quotes, written in the shortest way.
+    pub(crate) key_length: u32,
     /// Without alternatives, the key is forbidden, even if undeclared keys are allowed.
     pub(crate) value: Slot,
     pub(crate) required: bool,

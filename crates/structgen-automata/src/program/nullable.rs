@@ -1,46 +1,83 @@
 //! Finds the expressions that match the empty text.
 
-use structgen_grammar::{Expr, Grammar};
+use structgen_grammar::lists::Lists;
+use structgen_grammar::{Expr, ExprId, Grammar};
 
 /// Returns for each expression of the grammar whether it matches the empty text: the least fixpoint.
 pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
     let exprs = grammar.exprs();
     let mut known = vec![false; exprs.len()];
-    let mut users: Vec<Vec<usize>> = vec![Vec::new(); exprs.len()];
-    let mut rule_users: Vec<Vec<usize>> = vec![Vec::new(); grammar.rules().len()];
+    // Children precede their parents, so one pass over the arena decides all but what waits for a rule defined later.
+    let mut is_settled = vec![false; exprs.len()];
+    let mut rest: Vec<usize> = Vec::new();
     for (i, expr) in exprs.iter().enumerate() {
-        match expr {
-            Expr::Rule(rule) => rule_users[rule.index()].push(i),
-            Expr::Sequence(parts) | Expr::Choice(parts) => {
-                parts.iter().for_each(|part| users[part.index()].push(i))
+        let mut missing = needed(expr);
+        let mut is_open = false;
+        if missing > 0 {
+            for part in parts(grammar, expr) {
+                missing = missing.saturating_sub(usize::from(known[part.index()]));
+                is_open |= !is_settled[part.index()];
             }
-            Expr::Repeat { body, .. }
-            | Expr::Capture { body, .. }
-            | Expr::Guided { body, .. }
-            | Expr::Grounded { body, .. }
-            | Expr::Referent { body, .. }
-            | Expr::Related { body, .. } => users[body.index()].push(i),
-            _ => {}
+        }
+        known[i] = missing == 0;
+        is_settled[i] = missing == 0 || !is_open;
+        if !is_settled[i] {
+            rest.push(i);
         }
     }
-    for (rule, mut callers) in grammar.rules().iter().zip(rule_users) {
-        users[rule.body.index()].append(&mut callers);
+    if !rest.is_empty() {
+        settle(grammar, &rest, &mut known);
     }
+    known
+}
+
+/// Finds which of the remaining expressions match the empty text.
+fn settle(grammar: &Grammar, rest: &[usize], known: &mut [bool]) {
+    let mut users = Vec::new();
     // The number of parts that each expression waits for. Visiting a whole sequence for every part would be quadratic.
-    let mut missing: Vec<usize> = exprs.iter().map(needed).collect();
-    let mut queue: Vec<usize> = (0..exprs.len()).filter(|&i| missing[i] == 0).collect();
-    while let Some(i) = queue.pop() {
-        if std::mem::replace(&mut known[i], true) {
+    let mut missing: Vec<usize> = Vec::with_capacity(rest.len());
+    for (place, &i) in rest.iter().enumerate() {
+        let expr = &grammar.exprs()[i];
+        let mut count = needed(expr);
+        for part in parts(grammar, expr) {
+            if known[part.index()] {
+                count = count.saturating_sub(1);
+            } else {
+                users.push((part.0, place as u32));
+            }
+        }
+        missing.push(count);
+    }
+    let users = Lists::new(known.len(), &users);
+    let mut queue: Vec<usize> = (0..rest.len()).filter(|&it| missing[it] == 0).collect();
+    while let Some(place) = queue.pop() {
+        if std::mem::replace(&mut known[rest[place]], true) {
             continue;
         }
-        for &user in &users[i] {
+        for &user in users.of(rest[place]) {
+            let user = user as usize;
             missing[user] = missing[user].saturating_sub(1);
             if missing[user] == 0 {
                 queue.push(user);
             }
         }
     }
-    known
+}
+
+/// Returns the expressions on which it depends whether this one matches the empty text.
+fn parts(grammar: &Grammar, expr: &Expr) -> impl Iterator<Item = ExprId> {
+    let (several, one) = match expr {
+        Expr::Sequence(parts) | Expr::Choice(parts) => (&**parts, None),
+        Expr::Repeat { body, .. }
+        | Expr::Capture { body, .. }
+        | Expr::Guided { body, .. }
+        | Expr::Grounded { body, .. }
+        | Expr::Referent { body, .. }
+        | Expr::Related { body, .. } => (&[][..], Some(*body)),
+        Expr::Rule(rule) => (&[][..], Some(grammar.rule(*rule).body)),
+        _ => (&[][..], None),
+    };
+    several.iter().copied().chain(one)
 }
 
 /// Returns how many parts must match the empty text for the expression to match it.

@@ -7,7 +7,6 @@ use super::cheapest::Meter;
 use super::measure::KEY_PUNCTUATION;
 use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
 use crate::LimitExceeded;
-use crate::bytes::escaped_length;
 use structgen_grammar::Tally;
 use structgen_regular::RegularLimits;
 
@@ -174,7 +173,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
                 continue;
             }
             if property.required {
-                let key = u64::from(escaped_length(property.key.as_bytes())) + MEMBER_PUNCTUATION;
+                let key = u64::from(property.key_length) + MEMBER_PUNCTUATION;
                 let uses = self.uses(&property.value, key);
                 let cheapest = uses.into_iter().min_by_key(|way| way.cost)?;
                 counts = bounds.add(&counts, cheapest.tallies)?;
@@ -192,7 +191,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             if (self.is_past)(i) || (!property.required && missing == 0) {
                 continue;
             }
-            let key = u64::from(escaped_length(property.key.as_bytes())) + MEMBER_PUNCTUATION;
+            let key = u64::from(property.key_length) + MEMBER_PUNCTUATION;
             groups.push(Group {
                 required: property.required,
                 unused: property.absent,

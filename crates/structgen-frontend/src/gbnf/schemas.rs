@@ -92,7 +92,7 @@ impl Schemas {
         let steps = steps.map_or(0, |usage| usage.used);
         self.options.limits.max_steps = self.options.limits.max_steps.saturating_sub(steps);
         let dropped = made.report.dropped();
-        let dropped = dropped.map(|entry| GbnfWarningKind::Dropped(entry.pointer.clone()));
+        let dropped = dropped.map(|entry| GbnfWarningKind::Dropped(entry.pointer()));
         let mistakes = made.report.warnings.iter();
         let mistakes = mistakes.map(|warning| GbnfWarningKind::Schema(warning.clone()));
         let warnings = dropped.chain(mistakes).map(|kind| GbnfWarning {

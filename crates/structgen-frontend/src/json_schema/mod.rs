@@ -24,6 +24,7 @@ mod keywords;
 mod options;
 mod part;
 mod pipeline;
+mod pointer;
 mod report;
 mod s1_json;
 mod s2_parse;

@@ -1,10 +1,13 @@
 //! What became of each keyword.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
+use super::pointer::pointer_below;
 use super::{KeyOrder, Profile, SchemaWarning};
 
 /// What became of each keyword of a schema that the compilation reached, in the order in which it was reached.
@@ -38,10 +41,20 @@ pub struct Usage {
 /// What became of one keyword.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportEntry {
-    /// The JSON Pointer of the keyword, as `#/properties/a/minLength`.
-    pub pointer: String,
+    /// The JSON Pointer of the schema, as `#/properties/a`.
+    pub schema: Arc<str>,
+    /// The keyword, as `minLength`; empty for the schema itself.
+    pub keyword: Cow<'static, str>,
     /// What became of it.
     pub effect: Effect,
+}
+
+impl ReportEntry {
+    /// The JSON Pointer of the keyword, as `#/properties/a/minLength`.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        pointer_below(&self.schema, &self.keyword)
+    }
 }
 
 /// What became of a keyword.
@@ -88,7 +101,7 @@ impl CompileReport {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let keyword = |entry: &ReportEntry| {
-            let mut object = json!({"pointer": entry.pointer, "effect": entry.effect.name()});
+            let mut object = json!({"pointer": entry.pointer(), "effect": entry.effect.name()});
             if !entry.effect.note().is_empty() {
                 object["note"] = entry.effect.note().into();
             }
@@ -113,15 +126,11 @@ impl CompileReport {
     pub(crate) fn unite(&mut self) {
         let mut seen = FxHashSet::default();
         self.entries
-            .retain(|entry| seen.insert((entry.pointer.clone(), entry.effect.clone())));
-        let dropped: FxHashSet<String> =
-            self.dropped().map(|entry| entry.pointer.clone()).collect();
-        self.entries
-            .retain(|entry| entry.effect != Effect::Enforced || !dropped.contains(&entry.pointer));
-    }
-
-    pub(crate) fn add(&mut self, pointer: String, effect: Effect) {
-        self.entries.push(ReportEntry { pointer, effect });
+            .retain(|entry| seen.insert((entry.pointer(), entry.effect.clone())));
+        let dropped: FxHashSet<String> = self.dropped().map(ReportEntry::pointer).collect();
+        self.entries.retain(|entry| {
+            entry.effect != Effect::Enforced || !dropped.contains(&entry.pointer())
+        });
     }
 }
 
@@ -153,7 +162,7 @@ impl fmt::Display for CompileReport {
     /// One line per entry, with the pointer and the effect, then one line for each amount.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for entry in &self.entries {
-            writeln!(f, "{}: {}", entry.pointer, entry.effect)?;
+            writeln!(f, "{}: {}", entry.pointer(), entry.effect)?;
         }
         for usage in &self.usage {
             writeln!(f, "{usage}")?;

@@ -8,10 +8,11 @@ const FRONT_ENDS: [&str; 4] = ["regex", "json_schema", "gbnf", "convert"];
 
 /// The modules of `json_schema` that are not the folder of a stage, with the stage they belong to; 0 is below all
 /// stages.
-const OTHER_MODULES: [(&str, u32); 10] = [
+const OTHER_MODULES: [(&str, u32); 11] = [
     ("error", 0),
     ("formats", 0),
     ("options", 0),
+    ("pointer", 0),
     ("report", 0),
     ("violation", 0),
     ("warning", 0),

@@ -5,13 +5,13 @@
 //! 1. [`captures`] removes captures, which do not change what matches;
 //! 2. [`productive`] removes what derives no text;
 //! 3. [`literals`] turns long lists of literals into terminals;
-//! 4. [`regularise`] joins what needs no stack into regular terminals;
-//! 5. [`reachable`] drops rules that are no longer needed.
+//! 4. [`regularise`] joins what needs no stack into regular terminals, and drops rules that are not needed.
+//!
+//! [`reachable`], for grammars that stay as they are otherwise, only drops what is not needed.
 //!
 //! No pass recurses on the call stack, and each takes time roughly linear in the size of the grammar.
 
 pub mod captures;
-mod lists;
 pub mod literals;
 pub mod productive;
 pub mod reachable;
@@ -29,10 +29,8 @@ pub struct Report {
     pub productive: productive::ProductiveReport,
     /// The long lists of literals.
     pub literals: literals::LiteralsReport,
-    /// What became regular terminals.
+    /// What became regular terminals, and what was not needed.
     pub regularise: regularise::RegulariseReport,
-    /// What was not needed.
-    pub reachable: reachable::ReachableReport,
 }
 
 /// Runs all passes in order.
@@ -52,7 +50,7 @@ pub struct Report {
 ///
 /// let (grammar, report) = passes::run(builder.finish(root, JsonForm::generate()));
 /// assert_eq!(grammar.to_string(), "root ::= regular((\"0\" | \"1\") \"x\"*)\n");
-/// assert_eq!(report.reachable.dropped, ["digits"]);
+/// assert_eq!(report.regularise.dropped, ["digits"]);
 /// ```
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, Report) {
@@ -60,13 +58,11 @@ pub fn run(grammar: Grammar) -> (Grammar, Report) {
     let (grammar, productive) = productive::run(grammar);
     let (grammar, literals) = literals::run(grammar);
     let (grammar, regularise) = regularise::run(grammar);
-    let (grammar, reachable) = reachable::run(grammar);
     let report = Report {
         captures,
         productive,
         literals,
         regularise,
-        reachable,
     };
     (grammar, report)
 }

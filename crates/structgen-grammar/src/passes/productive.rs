@@ -1,15 +1,15 @@
 //! Removes what derives no text.
 //!
 //! An expression is productive if it derives some text. The productive expressions are a least fixed point, computed
-//! with one counter per expression: the number of groups of children of which none is productive yet. Unproductive
-//! expressions are replaced by [`Expr::Never`], and what contains them is narrowed: an arm disappears, a key is
-//! forbidden, an array ends earlier.
+//! in one pass over the arena and, for what refers to later rules, with one counter per expression: the number of
+//! groups of children of which none is productive yet. Unproductive expressions are replaced by [`Expr::Never`], and
+//! what contains them is narrowed: an arm disappears, a key is forbidden, an array ends earlier.
 //!
 //! Only the structure is examined. Whether a regular set or a set of numbers is empty, and whether counts of members
 //! and items can be met, is decided when automata are built.
 
-use super::lists::Lists;
 use super::rebuild;
+use crate::lists::Lists;
 use crate::{
     Expr, ExprId, Grammar, GrammarBuilder, NumberSet, Regular, Slot, StringContent, StringShape,
 };
@@ -73,43 +73,67 @@ fn is_clean(grammar: &Grammar, productive: &[bool]) -> bool {
 #[must_use]
 pub fn productive(grammar: &Grammar) -> Vec<bool> {
     let exprs = grammar.exprs();
-    // An expression waits for groups of children: for one productive child of each.
-    let mut waiting: Vec<usize> = vec![0; exprs.len()];
-    let mut groups: Vec<Option<u32>> = Vec::new();
-    let mut members = Vec::with_capacity(exprs.len());
     let mut productive = vec![false; exprs.len()];
-    let mut found: Vec<usize> = Vec::new();
+    // Children precede their parents, so one pass over the arena decides all but what waits for a rule defined later.
+    let mut rest: Vec<usize> = Vec::new();
     for (index, expr) in exprs.iter().enumerate() {
+        let mut lives = true;
+        let mut needs = |mut children: &mut dyn Iterator<Item = ExprId>| {
+            lives = lives && Iterator::any(&mut children, |child| productive[child.index()]);
+        };
+        let is_possible = demands(grammar, expr, &mut needs);
+        productive[index] = is_possible && lives;
+        if is_possible && !lives {
+            rest.push(index);
+        }
+    }
+    if !rest.is_empty() {
+        settle(grammar, &rest, &mut productive);
+    }
+    productive
+}
+
+/// Finds which of the remaining expressions are productive. Each waits for groups of children: for one productive child
+/// of each.
+fn settle(grammar: &Grammar, rest: &[usize], productive: &mut [bool]) {
+    let mut waiting: Vec<usize> = vec![0; rest.len()];
+    let mut groups: Vec<Option<u32>> = Vec::new();
+    let mut members = Vec::new();
+    let mut found: Vec<usize> = Vec::new();
+    for (place, &index) in rest.iter().enumerate() {
         let mut needs = |children: &mut dyn Iterator<Item = ExprId>| {
+            let begin = members.len();
             for child in children {
+                if productive[child.index()] {
+                    return members.truncate(begin);
+                }
                 members.push((child.0, groups.len() as u32));
             }
-            groups.push(Some(index as u32));
-            waiting[index] += 1;
+            groups.push(Some(place as u32));
+            waiting[place] += 1;
         };
-        if !demands(grammar, expr, &mut needs) {
-            // No child can make it productive.
-            waiting[index] = usize::MAX;
-        } else if waiting[index] == 0 {
-            productive[index] = true;
+        demands(grammar, &grammar.exprs()[index], &mut needs);
+        if waiting[place] == 0 {
             found.push(index);
         }
     }
-    let groups_of_child = Lists::new(exprs.len(), &members);
+    for &index in &found {
+        productive[index] = true;
+    }
+    let groups_of_child = Lists::new(productive.len(), &members);
     while let Some(child) = found.pop() {
         for &group in groups_of_child.of(child) {
             let Some(parent) = groups[group as usize].take() else {
                 continue;
             };
             let parent = parent as usize;
-            waiting[parent] = waiting[parent].saturating_sub(1);
-            if waiting[parent] == 0 && !productive[parent] {
-                productive[parent] = true;
-                found.push(parent);
+            waiting[parent] -= 1;
+            if waiting[parent] == 0 {
+                productive[rest[parent]] = true;
+                found.push(rest[parent]);
             }
         }
     }
-    productive
 }
 
 /// Passes to `needs` each group of children of which one must be productive; returns `false` if no text is possible.

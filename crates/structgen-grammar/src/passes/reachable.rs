@@ -68,7 +68,7 @@ fn reach(grammar: &Grammar) -> (Vec<bool>, Vec<bool>) {
         {
             stack.push(grammar.rule(*rule).body);
         }
-        stack.extend(expr.children());
+        expr.children().for_each(|child| stack.push(child));
     }
     (exprs, rules)
 }

@@ -52,17 +52,17 @@ pub(crate) fn copy(
         }
         Expr::Object(mut shape) => {
             for property in &mut shape.properties {
-                property.value = property.value.map(&mut map);
+                property.value = std::mem::take(&mut property.value).map(&mut map);
             }
             for pattern in &mut shape.patterns {
-                pattern.value = pattern.value.map(&mut map);
+                pattern.value = std::mem::take(&mut pattern.value).map(&mut map);
             }
             shape.additional = shape.additional.take().map(|slot| slot.map(&mut map));
             builder.expr(Expr::Object(shape))
         }
         Expr::Array(mut shape) => {
             for slot in &mut shape.prefix {
-                *slot = slot.map(&mut map);
+                *slot = std::mem::take(slot).map(&mut map);
             }
             shape.rest = shape.rest.take().map(|slot| slot.map(&mut map));
             builder.expr(Expr::Array(shape))

@@ -4,10 +4,13 @@
 //! Literals, regular terminals, and their sequences, choices and repetitions are regular. So is a rule that consists of
 //! these and is not recursive; it replaces its references if terminals stay small. In a sequence or choice that is not
 //! regular as a whole, adjacent regular parts or regular arms are joined. JSON shapes, long lists of literals and token
-//! terminals are boundaries: nothing is joined across them.
+//! terminals are boundaries: nothing is joined across them. Rules and expressions that the root does not need are
+//! dropped.
 
-use super::lists::Lists;
+use std::cell::OnceCell;
+
 use super::rebuild;
+use crate::lists::Lists;
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId};
 
 /// The maximum number of nodes of one regular terminal, counting shared ones every time they occur.
@@ -24,35 +27,76 @@ const FLATTENED: usize = 64;
 pub struct RegulariseReport {
     /// The rules that became one regular terminal, in the order of the grammar.
     pub regular: Vec<String>,
+    /// The rules that nothing refers to any more, or did before, in the order of the grammar.
+    pub dropped: Vec<String>,
 }
 
-/// Runs the pass. Rules are kept, even those that nothing refers to any more.
+/// Runs the pass. The remaining rules keep their order.
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
     let forms = forms(&grammar);
-    let mut builder = GrammarBuilder::with_capacity(forms.len());
-    for rule in grammar.rules() {
-        builder.declare(rule.name.clone());
+    let needed = Needed::find(&grammar, &forms);
+    let regular = { grammar.rules().iter() }.filter(|rule| forms[rule.body.index()].is_some());
+    let mut report = RegulariseReport {
+        regular: regular.map(|rule| rule.name.clone()).collect(),
+        dropped: Vec::new(),
+    };
+    if !needed.rules.contains(&false) && stays(&grammar, &forms, &needed) {
+        return (grammar, report);
     }
-    let needed = needed(&grammar, &forms);
+    let mut builder = GrammarBuilder::with_capacity(forms.len());
+    // The new ids of the remaining rules.
+    let mut renamed: Vec<Option<RuleId>> = Vec::with_capacity(grammar.rules.len());
+    let mut bodies: Vec<ExprId> = Vec::with_capacity(grammar.rules.len());
+    for (rule, is_needed) in grammar.rules.into_iter().zip(needed.rules) {
+        bodies.push(rule.body);
+        renamed.push(match is_needed {
+            true => Some(builder.declare(rule.name)),
+            false => {
+                report.dropped.push(rule.name);
+                None
+            }
+        });
+    }
     // Children precede their parents in the arena.
-    let mut copies: Vec<ExprId> = Vec::with_capacity(needed.len());
+    let mut copies: Vec<ExprId> = Vec::with_capacity(forms.len());
     for (index, expr) in grammar.exprs.into_iter().enumerate() {
-        let copy = match &forms[index] {
-            _ if !needed[index] => ExprId(u32::MAX),
-            Some(form) => terminal(&mut builder, form),
-            None => joined(&mut builder, expr, &forms, &copies),
+        let copy = match (&forms[index], &expr) {
+            _ if !needed.exprs[index] => ExprId(u32::MAX),
+            (Some(form), _) => terminal(&mut builder, form),
+            (None, Expr::Rule(rule)) => match renamed[rule.index()] {
+                Some(rule) => builder.rule(rule),
+                None => unreachable!("a rule that a needed expression refers to is needed"),
+            },
+            (None, _) => joined(&mut builder, expr, &forms, &copies),
         };
         copies.push(copy);
     }
-    let mut report = RegulariseReport::default();
-    for (index, rule) in grammar.rules.iter().enumerate() {
-        builder.define(RuleId(index as u32), copies[rule.body.index()]);
-        if forms[rule.body.index()].is_some() {
-            report.regular.push(rule.name.clone());
+    for (body, new) in bodies.into_iter().zip(&renamed) {
+        if let Some(new) = *new {
+            builder.define(new, copies[body.index()]);
         }
     }
-    (builder.finish(grammar.root, grammar.form), report)
+    let root = renamed[grammar.root.index()].unwrap_or(grammar.root);
+    (builder.finish(root, grammar.form), report)
+}
+
+/// Whether each expression that is needed stays as it is.
+fn stays(grammar: &Grammar, forms: &[Option<Form>], needed: &Needed) -> bool {
+    let is_regular = |id: &ExprId| forms[id.index()].is_some();
+    let all = { grammar.exprs().iter() }.zip(forms).zip(&needed.exprs);
+    all.filter(|&(_, &is_needed)| is_needed)
+        .all(|((expr, form), _)| match (expr, form) {
+            (Expr::Never | Expr::Empty | Expr::Bytes(_), _) => true,
+            (Expr::Regular(Regular::Never | Regular::Empty | Regular::Bytes(_)), _) => false,
+            (Expr::Regular(regular), Some(form)) => *regular == form.regular,
+            (_, Some(_)) => false,
+            (Expr::Sequence(parts), None) => {
+                !{ parts.windows(2) }.any(|pair| pair.iter().all(is_regular))
+            }
+            (Expr::Choice(arms), None) => arms.iter().filter(|arm| is_regular(arm)).count() < 2,
+            (_, None) => true,
+        })
 }
 
 /// An expression as a regular set, with its size and depth.
@@ -210,51 +254,79 @@ impl List {
 
 /// The regular form of every expression that has one within the limits.
 ///
-/// An expression is computed after all its children; expressions in a cycle never are.
+/// An expression is computed after all those that it is made of; expressions in a cycle never are.
 fn forms(grammar: &Grammar) -> Vec<Option<Form>> {
     let exprs = grammar.exprs();
-    let mut references = vec![0_usize; grammar.rules().len()];
-    let mut waiting: Vec<usize> = Vec::with_capacity(exprs.len());
-    let mut edges = Vec::with_capacity(exprs.len());
-    for (index, expr) in exprs.iter().enumerate() {
-        let mut count = 0;
-        for child in expr.children().chain(body_of(grammar, expr)) {
-            count += 1;
-            edges.push((child.0, index as u32));
-            if let Expr::Rule(rule) = grammar.expr(child) {
-                references[rule.index()] += 1;
-            }
-        }
-        waiting.push(count);
-    }
-    let parents = Lists::new(exprs.len(), &edges);
+    let references = OnceCell::new();
     let mut forms: Vec<Option<Form>> = vec![None; exprs.len()];
-    let mut ready: Vec<usize> = (0..exprs.len()).filter(|&id| waiting[id] == 0).collect();
-    while let Some(index) = ready.pop() {
+    // Children precede their parents, so one pass over the arena computes all but what waits for a rule defined later.
+    let mut is_settled = vec![false; exprs.len()];
+    let mut rest: Vec<usize> = Vec::new();
+    for (index, expr) in exprs.iter().enumerate() {
+        if parts(grammar, expr).all(|part| is_settled[part.index()]) {
+            forms[index] = form(grammar, expr, &forms, &references);
+            is_settled[index] = true;
+        } else {
+            rest.push(index);
+        }
+    }
+    if rest.is_empty() {
+        return forms;
+    }
+    let mut waiting: Vec<usize> = Vec::with_capacity(rest.len());
+    let mut edges = Vec::new();
+    for (place, &index) in rest.iter().enumerate() {
+        let parts = parts(grammar, &exprs[index]);
+        let missing = parts.filter(|part| !is_settled[part.index()]);
+        let known = edges.len();
+        edges.extend(missing.map(|part| (part.0, place as u32)));
+        waiting.push(edges.len() - known);
+    }
+    let users = Lists::new(exprs.len(), &edges);
+    let mut ready: Vec<usize> = (0..rest.len()).filter(|&it| waiting[it] == 0).collect();
+    while let Some(place) = ready.pop() {
+        let index = rest[place];
         forms[index] = form(grammar, &exprs[index], &forms, &references);
-        for &parent in parents.of(index) {
-            let parent = parent as usize;
-            waiting[parent] -= 1;
-            if waiting[parent] == 0 {
-                ready.push(parent);
+        for &user in users.of(index) {
+            let user = user as usize;
+            waiting[user] -= 1;
+            if waiting[user] == 0 {
+                ready.push(user);
             }
         }
     }
     forms
 }
 
-fn body_of(grammar: &Grammar, expr: &Expr) -> Option<ExprId> {
-    match expr {
-        Expr::Rule(rule) => Some(grammar.rule(*rule).body),
-        _ => None,
+/// The expressions whose forms make that of the expression; none for a boundary.
+fn parts(grammar: &Grammar, expr: &Expr) -> impl Iterator<Item = ExprId> {
+    let (several, one) = match expr {
+        Expr::Sequence(parts) | Expr::Choice(parts) => (&**parts, None),
+        Expr::Repeat { body, .. } => (&[][..], Some(*body)),
+        Expr::Rule(rule) => (&[][..], Some(grammar.rule(*rule).body)),
+        _ => (&[][..], None),
+    };
+    several.iter().copied().chain(one)
+}
+
+/// How often each rule is referred to.
+fn references(grammar: &Grammar) -> Vec<usize> {
+    let mut references = vec![0; grammar.rules().len()];
+    for expr in grammar.exprs() {
+        expr.children().for_each(|child| {
+            if let Expr::Rule(rule) = grammar.expr(child) {
+                references[rule.index()] += 1;
+            }
+        });
     }
+    references
 }
 
 fn form(
     grammar: &Grammar,
     expr: &Expr,
     forms: &[Option<Form>],
-    references: &[usize],
+    references: &OnceCell<Vec<usize>>,
 ) -> Option<Form> {
     let of = |ids: &[ExprId]| -> Option<Vec<&Form>> {
         ids.iter().map(|id| forms[id.index()].as_ref()).collect()
@@ -269,7 +341,9 @@ fn form(
         Expr::Repeat { body, min, max } => forms[body.index()].as_ref()?.repeat(*min, *max),
         Expr::Rule(rule) => {
             let body = forms[grammar.rule(*rule).body.index()].as_ref()?;
-            (body.size <= MAX_INLINED || references[rule.index()] <= 1).then(|| body.clone())
+            let is_used_once =
+                || references.get_or_init(|| self::references(grammar))[rule.index()] <= 1;
+            (body.size <= MAX_INLINED || is_used_once()).then(|| body.clone())
         }
         Expr::Capture { .. }
         | Expr::Guided { .. }
@@ -285,16 +359,32 @@ fn form(
     }
 }
 
-/// The expressions that the new grammar keeps: the bodies of rules, and the parts of those that are not regular.
-fn needed(grammar: &Grammar, forms: &[Option<Form>]) -> Vec<bool> {
-    let mut needed = vec![false; forms.len()];
-    let mut stack: Vec<ExprId> = grammar.rules().iter().map(|rule| rule.body).collect();
-    while let Some(id) = stack.pop() {
-        if !std::mem::replace(&mut needed[id.index()], true) && forms[id.index()].is_none() {
-            stack.extend(grammar.expr(id).children());
+/// What the new grammar keeps: what the root refers to, without the parts of regular expressions.
+struct Needed {
+    exprs: Vec<bool>,
+    rules: Vec<bool>,
+}
+
+impl Needed {
+    fn find(grammar: &Grammar, forms: &[Option<Form>]) -> Self {
+        let mut exprs = vec![false; forms.len()];
+        let mut rules = vec![false; grammar.rules().len()];
+        rules[grammar.root().index()] = true;
+        let mut stack = vec![grammar.rule(grammar.root()).body];
+        while let Some(id) = stack.pop() {
+            if std::mem::replace(&mut exprs[id.index()], true) || forms[id.index()].is_some() {
+                continue;
+            }
+            let expr = grammar.expr(id);
+            if let Expr::Rule(rule) = expr
+                && !std::mem::replace(&mut rules[rule.index()], true)
+            {
+                stack.push(grammar.rule(*rule).body);
+            }
+            expr.children().for_each(|child| stack.push(child));
         }
+        Self { exprs, rules }
     }
-    needed
 }
 
 fn terminal(builder: &mut GrammarBuilder, form: &Form) -> ExprId {

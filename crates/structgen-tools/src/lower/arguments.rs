@@ -290,12 +290,15 @@ impl Lowering<'_> {
             );
         }
         if shape.additional.is_some() || !shape.patterns.is_empty() {
-            let pointer = "#/additionalProperties".to_owned();
             let how =
                 "arguments that are not declared are left out: the format has no place for them";
             let effect = Effect::Narrowed { how };
             if let Some((_, report)) = self.reports.last_mut() {
-                report.entries.push(ReportEntry { pointer, effect });
+                report.entries.push(ReportEntry {
+                    schema: "#".into(),
+                    keyword: "additionalProperties".into(),
+                    effect,
+                });
             }
         }
         Ok(shape)

@@ -5,6 +5,7 @@ use structgen_regular::RegularMachine;
 
 use super::{Builder, Pending};
 use crate::LimitExceeded;
+use crate::bytes::escaped_length;
 use crate::program::{
     Alternative, ArrayProgram, KeyClass, NodeId, ObjectProgram, PropertyProgram, Slot,
 };
@@ -54,11 +55,11 @@ impl Builder<'_> {
     }
 
     fn value(&mut self, id: ExprId) -> Result<NodeId, LimitExceeded> {
-        if let Some(&node) = self.values.get(&id) {
+        if let Some(node) = self.values[id.index()] {
             return Ok(node);
         }
         let node = self.expr(id, NodeId::END, 0)?;
-        self.values.insert(id, node);
+        self.values[id.index()] = Some(node);
         Ok(node)
     }
 
@@ -151,7 +152,7 @@ fn sorted_keys(shape: &ObjectShape) -> ObjectProgram {
             .properties
             .iter()
             .map(|property| PropertyProgram {
-                key: property.key.clone(),
+                key_length: escaped_length(property.key.as_bytes()),
                 value: [].into(),
                 required: property.required,
                 absent: property.absent,

@@ -194,7 +194,7 @@ fn wrong(name: Option<&str>, expected: &str) -> SchemaError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json_schema::{compile, compile_str};
+    use crate::json_schema::{Effect, ReportEntry, compile, compile_str};
     use serde_json::json;
 
     fn effective(schema: &serde_json::Value, options: &SchemaOptions) -> SchemaOptions {
@@ -304,8 +304,8 @@ mod tests {
         let entries: Vec<_> = report
             .entries
             .iter()
-            .filter(|entry| entry.effect == crate::json_schema::Effect::Annotation { note })
-            .map(|entry| entry.pointer.as_str())
+            .filter(|entry| entry.effect == Effect::Annotation { note })
+            .map(ReportEntry::pointer)
             .collect();
         assert_eq!(entries, ["#/x-structgen", "#/items/x-structgen"]);
     }

@@ -18,8 +18,8 @@ use crate::json_schema::{SchemaError, SchemaLimits};
 /// A JSON value that borrows its strings and keeps its numbers as written.
 ///
 /// serde_json reads a number that is not a 64-bit integer as a float, unless a feature is enabled that would change the
-/// numbers of every crate in the build. So serde_json parses the structure, and the numbers come from the text: the
-/// n-th number that serde_json reports is the n-th one in the text.
+/// numbers of every crate in the build. So serde_json parses the structure, and other numbers than 64-bit integers come
+/// from the text: the n-th number that serde_json reports is the n-th one in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Json<'a> {
     Null,
@@ -35,6 +35,9 @@ impl<'a> Json<'a> {
     pub(crate) fn from_text(text: &'a str, limits: &SchemaLimits) -> Result<Self, SchemaError> {
         let mut state = Reading {
             numbers: NumberLiterals(text.as_bytes()),
+            integers: 0,
+            items: Vec::new(),
+            entries: Vec::new(),
             values_left: limits.max_values,
         };
         let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -224,21 +227,32 @@ impl<'t> Iterator for NumberLiterals<'t> {
     }
 }
 
-struct Reading<'t> {
+struct Reading<'t, 'a> {
     numbers: NumberLiterals<'t>,
+    /// The number of literals to skip: integers whose values came from serde_json.
+    integers: usize,
     values_left: u64,
+    /// The items and entries so far of the arrays and objects that are being read, so that each list is allocated once.
+    items: Vec<Json<'a>>,
+    entries: Vec<(Cow<'a, str>, Json<'a>)>,
 }
 
-struct JsonReader<'s, 't>(&'s mut Reading<'t>);
+struct JsonReader<'s, 't, 'a>(&'s mut Reading<'t, 'a>);
 
-impl JsonReader<'_, '_> {
-    fn number<'a, E: serde::de::Error>(self) -> Result<Json<'a>, E> {
-        let literal = self.0.numbers.next().unwrap_or_default();
+impl<'a> JsonReader<'_, '_, 'a> {
+    fn integer(self, value: i64) -> Json<'a> {
+        self.0.integers += 1;
+        Json::Number(Decimal::from(value))
+    }
+
+    fn number<E: serde::de::Error>(self) -> Result<Json<'a>, E> {
+        let skipped = std::mem::take(&mut self.0.integers);
+        let literal = self.0.numbers.nth(skipped).unwrap_or_default();
         literal.parse().map(Json::Number).map_err(E::custom)
     }
 }
 
-impl<'a> DeserializeSeed<'a> for JsonReader<'_, '_> {
+impl<'a> DeserializeSeed<'a> for JsonReader<'_, '_, 'a> {
     type Value = Json<'a>;
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Json<'a>, D::Error> {
@@ -251,7 +265,7 @@ impl<'a> DeserializeSeed<'a> for JsonReader<'_, '_> {
     }
 }
 
-impl<'a> Visitor<'a> for JsonReader<'_, '_> {
+impl<'a> Visitor<'a> for JsonReader<'_, '_, 'a> {
     type Value = Json<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -266,12 +280,15 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_> {
         Ok(Json::Bool(value))
     }
 
-    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Json<'a>, E> {
-        self.number()
+    fn visit_i64<E>(self, value: i64) -> Result<Json<'a>, E> {
+        Ok(self.integer(value))
     }
 
-    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Json<'a>, E> {
-        self.number()
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Json<'a>, E> {
+        match i64::try_from(value) {
+            Ok(value) => Ok(self.integer(value)),
+            Err(_) => self.number(),
+        }
     }
 
     fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Json<'a>, E> {
@@ -287,17 +304,18 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
-        let mut items = Vec::new();
+        let begin = self.0.items.len();
         while let Some(item) = access.next_element_seed(JsonReader(self.0))? {
-            items.push(item);
+            self.0.items.push(item);
         }
-        Ok(Json::Array(items))
+        Ok(Json::Array(self.0.items.drain(begin..).collect()))
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
-        let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
+        let begin = self.0.entries.len();
         let mut many: FxHashSet<Cow<'a, str>> = FxHashSet::default();
         while let Some(KeyText(key)) = access.next_key::<KeyText<'a>>()? {
+            let entries = &self.0.entries[begin..];
             let twice = if entries.len() < FEW {
                 entries.iter().any(|(name, _)| *name == key)
             } else {
@@ -311,9 +329,10 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_> {
                     "the key {key:?} comes twice"
                 )));
             }
-            entries.push((key, access.next_value_seed(JsonReader(self.0))?));
+            let value = access.next_value_seed(JsonReader(self.0))?;
+            self.0.entries.push((key, value));
         }
-        Ok(Json::Object(entries))
+        Ok(Json::Object(self.0.entries.drain(begin..).collect()))
     }
 }
 
@@ -371,6 +390,12 @@ mod tests {
             r#"["1\"2", 0.30000000000000000001, {"3": -4.50e-2}]"#,
             expect![[
                 r#"Array([String("1\"2"), Number(0.30000000000000000001), Object([("3", Number(-0.045))])])"#
+            ]],
+        );
+        check(
+            r#"[1, -2, 0.5, "3", 18446744073709551615, 4, -0, 1e2, 5]"#,
+            expect![[
+                r#"Array([Number(1), Number(-2), Number(0.5), String("3"), Number(18446744073709551615), Number(4), Number(0), Number(100), Number(5)])"#
             ]],
         );
         check(

@@ -15,7 +15,7 @@ use crate::json_schema::{Draft, Effect, SchemaError, SchemaOptions};
 
 /// What a keyword of a schema asserts.
 pub(crate) trait Assertion<'j>: fmt::Debug {
-    /// The assertion, as far as it is known without computation.
+    /// The assertion, as far as it is known without computation. An atom is all that the keyword asserts.
     fn form(&self) -> Form<'_, 'j> {
         Form::Other
     }

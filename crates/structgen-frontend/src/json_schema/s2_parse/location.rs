@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Program, SchemaId};
+use crate::json_schema::pointer::{push_below, push_key};
 
 /// The location of a schema.
 #[derive(Clone, Debug)]
@@ -32,7 +34,7 @@ pub(crate) enum Step<'j> {
 }
 
 /// The pointer of a schema. Recursive: schemas nest no deeper than the text they are in.
-pub(super) fn pointer<'p>(program: &'p Program<'_>, id: SchemaId) -> &'p str {
+pub(super) fn pointer<'p>(program: &'p Program<'_>, id: SchemaId) -> &'p Arc<str> {
     let schema = program.schema_ref(id);
     schema.pointer.get_or_init(|| match &schema.location {
         Location::Root(None) => "#".into(),
@@ -43,40 +45,20 @@ pub(super) fn pointer<'p>(program: &'p Program<'_>, id: SchemaId) -> &'p str {
             keyword,
             step,
         } => {
-            let mut pointer = pointer_below(self::pointer(program, *parent), keyword);
+            let parent = self::pointer(program, *parent);
+            let mut pointer = program.text.take();
+            pointer.clear();
+            push_below(&mut pointer, parent, keyword);
             match step {
                 Step::None => {}
                 Step::Index(index) => {
                     let _ = write!(pointer, "/{index}");
                 }
-                Step::Key(key) => push_token(&mut pointer, key),
+                Step::Key(key) => push_key(&mut pointer, key),
             }
-            pointer.into()
+            let shared = Arc::from(pointer.as_str());
+            program.text.set(pointer);
+            shared
         }
     })
-}
-
-/// The pointer of a keyword in the schema of this pointer.
-pub(crate) fn pointer_below(schema: &str, keyword: &str) -> String {
-    let mut pointer = String::with_capacity(schema.len() + 1 + keyword.len());
-    pointer.push_str(schema);
-    if !keyword.is_empty() {
-        push_token(&mut pointer, keyword);
-    }
-    pointer
-}
-
-fn push_token(pointer: &mut String, token: &str) {
-    pointer.push('/');
-    let mut rest = token;
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'~' | b'/')) {
-        pointer.push_str(&rest[..at]);
-        pointer.push_str(if rest.as_bytes()[at] == b'~' {
-            "~0"
-        } else {
-            "~1"
-        });
-        rest = &rest[at + 1..];
-    }
-    pointer.push_str(rest);
 }

@@ -12,12 +12,14 @@ mod parser;
 pub(crate) mod resolve;
 pub(crate) mod scope;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::json_schema::keywords::any_of;
+use crate::json_schema::pointer::pointer_below;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::{Draft, SchemaError};
 use dialect::SchemaDialect;
@@ -30,8 +32,8 @@ pub(crate) use assertion::{
 pub(crate) use atoms::{
     Atom, Elements, Fields, ItemCount, KeyLiteral, Literal, Origin, OtherField, SomeMember, TypeSet,
 };
-pub(crate) use location::{Location, Step, pointer_below};
-pub(crate) use parser::SchemaParser;
+pub(crate) use location::{Location, Step};
+pub(crate) use parser::{KEYWORD_OF_NO_DRAFT, SchemaParser};
 
 /// A schema of a [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,7 +53,7 @@ pub(crate) struct Schema<'j> {
     /// The keywords that assert nothing, each with a note on why.
     pub(crate) annotations: Vec<(&'j str, &'static str)>,
     /// Its JSON Pointer, once it was asked for.
-    pointer: OnceCell<Box<str>>,
+    pointer: OnceCell<Arc<str>>,
 }
 
 /// A keyword that asserts something.
@@ -88,6 +90,8 @@ pub(crate) struct Program<'j> {
     /// The approximate number of values that were read again for a scope, and its limit.
     pub(crate) read_again: u64,
     pub(crate) most_read_again: u64,
+    /// A buffer for pointers.
+    text: Cell<String>,
 }
 
 impl<'j> Program<'j> {
@@ -117,6 +121,7 @@ impl<'j> Program<'j> {
             names_relations: false,
             read_again: 0,
             most_read_again,
+            text: Cell::default(),
         }
     }
 
@@ -146,6 +151,11 @@ impl<'j> Program<'j> {
     /// The JSON Pointer of a schema.
     pub(crate) fn pointer(&self, id: SchemaId) -> &str {
         location::pointer(self, id)
+    }
+
+    /// The JSON Pointer of a schema, without a copy of its own.
+    pub(crate) fn shared_pointer(&self, id: SchemaId) -> Arc<str> {
+        Arc::clone(location::pointer(self, id))
     }
 
     /// The JSON Pointer of a keyword in a schema.
@@ -222,7 +232,7 @@ impl<'j> Program<'j> {
             if let Some(error) = self.too_many_scopes(id) {
                 let invalid = Invalid(Box::new(error));
                 schema.keywords.push(Keyword::new("", invalid));
-                self.schemas[id.0 as usize] = Rc::new(schema);
+                self.set(id, schema);
                 return id;
             }
         }
@@ -249,8 +259,17 @@ impl<'j> Program<'j> {
                 schema.keywords.push(Keyword::new("", invalid));
             }
         }
-        self.schemas[id.0 as usize] = Rc::new(schema);
+        self.set(id, schema);
         id
+    }
+
+    /// Sets a schema that was read, in the place that was kept for it.
+    fn set(&mut self, id: SchemaId, schema: Schema<'j>) {
+        let place = &mut self.schemas[id.0 as usize];
+        match Rc::get_mut(place) {
+            Some(place) => *place = schema,
+            None => *place = Rc::new(schema),
+        }
     }
 }
 

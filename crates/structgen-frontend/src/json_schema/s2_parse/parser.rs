@@ -10,6 +10,9 @@ use crate::json_schema::keywords::{self, Role};
 use crate::json_schema::s1_json::{Json, embedded};
 use crate::json_schema::{Draft, SchemaError};
 
+/// The note on a name that is not a keyword.
+pub(crate) const KEYWORD_OF_NO_DRAFT: &str = "not a keyword of any draft";
+
 /// Reads the keywords of one schema object.
 pub(crate) struct SchemaParser<'p, 'j> {
     program: &'p mut Program<'j>,
@@ -83,7 +86,7 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
             let Some(row) = keywords::find(name) else {
                 match name.as_ref() {
                     embedded::KEYWORD => keywords::read_source(self, value),
-                    _ => self.annotation(name, "not a keyword of any draft"),
+                    _ => self.annotation(name, KEYWORD_OF_NO_DRAFT),
                 }
                 continue;
             };

@@ -8,7 +8,7 @@ use crate::json_schema::keywords::{none_of, rust_strings};
 use crate::json_schema::s2_parse::atoms::{
     Atom, Literal, Origin, RelatedTo, Subject, TracedAtom, TypeSet,
 };
-use crate::json_schema::s2_parse::{Arm, Keyword, Part, SchemaId};
+use crate::json_schema::s2_parse::{Arm, Form, Keyword, Part, SchemaId};
 use crate::json_schema::{Profile, SchemaError, Source};
 
 /// A conjunction that is being expanded to sets of values.
@@ -323,6 +323,10 @@ impl<'j> Canonicalizer<'_, 'j> {
             keyword: keyword.name,
         };
         if self.ignored.contains(&origin) {
+            return Ok(());
+        }
+        if let Form::Atom(atom) = keyword.assertion.form() {
+            branch.push(TracedAtom { atom, origin });
             return Ok(());
         }
         for part in keyword.assertion.affirmed(origin, branch.types, self)? {

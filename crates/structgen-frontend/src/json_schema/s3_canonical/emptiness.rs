@@ -57,6 +57,10 @@ impl Canonicalizer<'_, '_> {
         let Some(values) = self.try_expand(id)? else {
             return Ok(known(false));
         };
+        if has_plain(&values) {
+            self.empty.insert(id, false);
+            return Ok(known(false));
+        }
         let depth = path.len();
         path.push(id);
         let mut answer = self.look_into(&values, path)?;
@@ -84,15 +88,8 @@ impl Canonicalizer<'_, '_> {
         values: &Values,
         path: &mut Vec<NodeId>,
     ) -> Result<Answer, SchemaError> {
-        let is_plain = values.null
-            || values.no
-            || values.yes
-            || !values.points.is_empty()
-            || !values.numbers.is_empty()
-            || !values.literals.is_empty()
-            || !values.strings.is_empty();
         let mut answer = Answer {
-            empty: !is_plain,
+            empty: !has_plain(values),
             rests_on: FREE,
         };
         for objects in &values.objects {
@@ -233,4 +230,15 @@ impl Canonicalizer<'_, '_> {
         }
         Ok(types)
     }
+}
+
+/// Whether the set has a value that is neither an object nor an array.
+fn has_plain(values: &Values) -> bool {
+    values.null
+        || values.no
+        || values.yes
+        || !values.points.is_empty()
+        || !values.numbers.is_empty()
+        || !values.literals.is_empty()
+        || !values.strings.is_empty()
 }

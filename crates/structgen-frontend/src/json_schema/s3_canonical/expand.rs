@@ -9,7 +9,8 @@ use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Field, NodeId, Numbers, Objects, State, Subject, Values};
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TracedAtom, TypeSet};
-use crate::json_schema::{SchemaError, Source};
+use crate::json_schema::s2_parse::{Form, SchemaId};
+use crate::json_schema::{Profile, SchemaError, Source};
 
 /// The maximum number of nested expansions.
 const MAX_NESTING: usize = 32;
@@ -40,6 +41,16 @@ impl<'j> Canonicalizer<'_, 'j> {
             State::Unexpanded if self.nesting > 0 && self.depth >= MAX_DEPTH => return Ok(None),
             State::Unexpanded => {}
         }
+        let plain = self.plain_types(id);
+        if let Some((schema, types)) = plain
+            && let Some((_, values)) = self.plain.iter().find(|(known, _)| *known == types)
+        {
+            let values = Rc::clone(values);
+            self.states[id.index()] = State::Expanded(Rc::clone(&values));
+            self.reach(schema);
+            self.step(1)?;
+            return Ok(Some(values));
+        }
         self.states[id.index()] = State::InProgress;
         self.nesting += 1;
         let values = self.expand_now(id);
@@ -47,6 +58,9 @@ impl<'j> Canonicalizer<'_, 'j> {
         match values {
             Ok(values) => {
                 let values = Rc::new(values);
+                if let Some((_, types)) = plain {
+                    self.plain.push((types, Rc::clone(&values)));
+                }
                 self.states[id.index()] = State::Expanded(Rc::clone(&values));
                 Ok(Some(values))
             }
@@ -55,6 +69,26 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Err(error)
             }
         }
+    }
+
+    /// The schema of a node and its types, if it asserts only these and they are neither objects nor arrays: such nodes
+    /// have the same values. Much of most schemas is strings and numbers with nothing but a description.
+    fn plain_types(&self, id: NodeId) -> Option<(SchemaId, TypeSet)> {
+        let [literal] = *self.literals[id.index()] else {
+            return None;
+        };
+        let Subject::Schema(schema) = literal.source else {
+            return None;
+        };
+        let [keyword] = self.program.schema_ref(schema).keywords.as_slice() else {
+            return None;
+        };
+        let Form::Atom(Atom::Types(types)) = keyword.assertion.form() else {
+            return None;
+        };
+        let is_nested = types.meets(TypeSet::OBJECT) || types.meets(TypeSet::ARRAY);
+        let is_plain = !is_nested && !literal.negated && self.ignored.is_empty();
+        (is_plain && self.options.profile != Profile::Rust).then_some((schema, types))
     }
 
     fn expand_now(&mut self, id: NodeId) -> Result<Values, SchemaError> {

@@ -36,7 +36,7 @@ use structgen_grammar::Regular;
 use structgen_regular::LimitExceeded;
 
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::atoms::{Literal, Origin, Subject, ValueId};
+use crate::json_schema::s2_parse::atoms::{Literal, Origin, Subject, TypeSet, ValueId};
 use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, SchemaId};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
@@ -75,7 +75,11 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     pub(crate) program: &'p mut Program<'j>,
     pub(crate) options: &'p SchemaOptions,
     literals: Vec<Rc<[Literal]>>,
+    /// A buffer for the literals of a node.
+    conjunction: Vec<Literal>,
     states: Vec<State>,
+    /// The values of nodes that assert only these types.
+    plain: Vec<(TypeSet, Rc<Values>)>,
     ids: FxHashMap<Rc<[Literal]>, NodeId>,
     values: Vec<&'j Json<'j>>,
     patterns: FxHashMap<&'j str, Result<Regular, String>>,
@@ -107,7 +111,9 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             options,
             // The literals of `NEVER` are never read: it is a special case everywhere.
             literals: vec![Rc::clone(&any), Rc::clone(&any)],
+            conjunction: Vec::new(),
             states: vec![State::Unexpanded, State::Expanded(Rc::default())],
+            plain: Vec::new(),
             ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
             values: Vec::new(),
             patterns: FxHashMap::default(),
@@ -136,7 +142,19 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         &mut self,
         literals: impl IntoIterator<Item = Literal>,
     ) -> Result<NodeId, SchemaError> {
-        let mut list: Vec<Literal> = Vec::new();
+        let mut list = std::mem::take(&mut self.conjunction);
+        list.clear();
+        let id = self.node_of(literals, &mut list);
+        self.conjunction = list;
+        id
+    }
+
+    /// The node of a conjunction, which is collected in `list`.
+    fn node_of(
+        &mut self,
+        literals: impl IntoIterator<Item = Literal>,
+        list: &mut Vec<Literal>,
+    ) -> Result<NodeId, SchemaError> {
         for literal in literals {
             let Some(literal) = self.simplified(literal)? else {
                 return Ok(NodeId::NEVER);
@@ -162,7 +180,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         }
         self.step(1)?;
         let id = NodeId(u32::try_from(self.literals.len()).unwrap_or(u32::MAX));
-        let list: Rc<[Literal]> = list.into();
+        let list: Rc<[Literal]> = list.as_slice().into();
         self.literals.push(Rc::clone(&list));
         self.states.push(State::Unexpanded);
         self.ids.insert(list, id);
@@ -178,8 +196,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
                 let pointer = self.program.pointer(id).to_owned();
                 return Err(SchemaError::CircularReference { pointer });
             }
-            seen.push(id);
-            self.step(seen.len())?;
+            self.step(seen.len() + 1)?;
             if !self.ignored.is_empty() {
                 break;
             }
@@ -207,6 +224,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
                 _ => break,
             };
             self.reach(id);
+            seen.push(id);
             literal = next;
         }
         Ok(Some(literal))

@@ -8,7 +8,9 @@ mod objects;
 mod relations;
 mod slots;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use structgen_grammar::{
     ArrayShape, CharSet, Decimal, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape,
     Regular, RuleId, Slot, StringContent, StringShape, Whitespace,
@@ -73,7 +75,8 @@ struct Lowering<'c, 'p, 'j, 'b> {
     /// The node that is being lowered; `None` for any JSON value.
     place: Option<NodeId>,
     rules: FxHashMap<(NodeId, Source), Option<ExprId>>,
-    names: FxHashSet<String>,
+    /// The hashes of the names of rules. A name that only shares its hash gets a number that it could do without.
+    names: FxHashSet<u64>,
     pending: Vec<(NodeId, Source, RuleId)>,
     /// The rule of any JSON value, for each source.
     json_values: [Option<ExprId>; 2],
@@ -189,14 +192,13 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             name.truncate(end.unwrap_or(0));
             name.push('…');
         }
-        if self.names.insert(name.clone()) {
+        let hash = |name: &str| FxBuildHasher.hash_one(name);
+        if self.names.insert(hash(&name)) {
             return name;
         }
         let mut numbered = (2..).map(|number| format!("{name} ({number})"));
-        let unique = numbered.find(|unique| !self.names.contains(unique));
-        let unique = unique.unwrap_or(name);
-        self.names.insert(unique.clone());
-        unique
+        let unique = numbered.find(|unique| self.names.insert(hash(unique)));
+        unique.unwrap_or(name)
     }
 
     fn rule_of(&mut self, expr: ExprId) -> RuleId {

@@ -33,6 +33,16 @@ impl Lowering<'_, '_, '_, '_> {
         if node == NodeId::NEVER {
             return Ok(Slot::default());
         }
+        if ways.is_empty() {
+            let value = self.node(node)?;
+            let alternatives = value.map(|value| Alternative {
+                value,
+                tallies: free,
+            });
+            return Ok(Slot {
+                alternatives: alternatives.into_iter().collect(),
+            });
+        }
         let own = self.canonical.literals(node);
         let mut kinds: Vec<(NodeId, u32)> = vec![(node, free)];
         for way in ways {

@@ -6,10 +6,15 @@ pub(crate) mod spelling;
 pub(crate) mod unsatisfiable;
 pub(crate) mod violations;
 
+use std::borrow::Cow;
+
+use crate::json_schema::keywords;
+use crate::json_schema::s2_parse::Location;
 use crate::json_schema::s2_parse::atoms::Origin;
-use crate::json_schema::s2_parse::{Location, pointer_below};
 use crate::json_schema::s3_canonical::Canonicalizer;
-use crate::json_schema::{CompileReport, Effect, SchemaError, SchemaOptions, SchemaWarning, Usage};
+use crate::json_schema::{
+    CompileReport, Effect, ReportEntry, SchemaError, SchemaOptions, SchemaWarning, Usage,
+};
 
 /// The report on a compiled schema.
 ///
@@ -34,7 +39,13 @@ pub(crate) fn report(
         .collect();
     for &id in canonical.reached() {
         let schema = canonical.program.schema_ref(id);
-        let place = canonical.program.pointer(id);
+        let mut add = |keyword: Cow<'static, str>, effect: Effect| {
+            report.entries.push(ReportEntry {
+                schema: canonical.program.shared_pointer(id),
+                keyword,
+                effect,
+            });
+        };
         for keyword in &schema.keywords {
             let origin = Origin {
                 schema: id,
@@ -46,17 +57,22 @@ pub(crate) fn report(
             if effect == Effect::Enforced && dropped.contains(&origin) {
                 continue;
             }
-            report.add(pointer_below(place, keyword.name), effect);
+            add(keyword.name.into(), effect);
         }
-        for (name, note) in &schema.annotations {
-            report.add(pointer_below(place, name), Effect::Annotation { note });
+        for &(name, note) in &schema.annotations {
+            let name = match keywords::find(name) {
+                Some(row) => row.name.into(),
+                None => name.to_owned().into(),
+            };
+            add(name, Effect::Annotation { note });
         }
     }
     for (origin, effect) in &canonical.notes {
-        let pointer = canonical
-            .program
-            .keyword_pointer(origin.schema, origin.keyword);
-        report.add(pointer, effect.clone());
+        report.entries.push(ReportEntry {
+            schema: canonical.program.shared_pointer(origin.schema),
+            keyword: origin.keyword.into(),
+            effect: effect.clone(),
+        });
     }
     if canonical.program.has_scopes() {
         report.unite();

@@ -8,7 +8,7 @@ use strsim::osa_distance;
 use crate::json_schema::formats;
 use crate::json_schema::keywords::{self, FORMAT_OF_NO_DRAFT, KEYWORDS, Role, Row};
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::{Schema, TypeSet};
+use crate::json_schema::s2_parse::{KEYWORD_OF_NO_DRAFT, Schema, TypeSet};
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{Draft, FormatMode, SchemaOptions, SchemaWarning};
 
@@ -68,6 +68,11 @@ pub(crate) fn find(
     let mut compared: FxHashMap<(&str, Draft), Option<&'static str>> = FxHashMap::default();
     for &id in canonical.reached() {
         let schema = program.schema_ref(id);
+        let is_unknown =
+            |(_, note): &(&str, &str)| [KEYWORD_OF_NO_DRAFT, FORMAT_OF_NO_DRAFT].contains(note);
+        if !schema.annotations.iter().any(is_unknown) {
+            continue;
+        }
         let draft = program.resources.get(schema.resource).dialect.draft;
         let Json::Object(members) = schema.json else {
             continue;

@@ -64,7 +64,7 @@ fn one_place_is_several_schemas_by_the_way_that_leads_there() {
 #[test]
 fn the_report_has_one_entry_for_a_place() {
     let report = compile(&lists(), &SchemaOptions::new()).unwrap().report;
-    let items = |entry: &&crate::json_schema::ReportEntry| entry.pointer == "#/$defs/list/type";
+    let items = |entry: &&crate::json_schema::ReportEntry| entry.pointer() == "#/$defs/list/type";
     assert_eq!(report.entries.iter().filter(items).count(), 1);
 }
 

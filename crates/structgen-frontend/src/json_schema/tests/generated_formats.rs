@@ -36,7 +36,7 @@ fn what_is_not_generated_is_in_the_report() {
     };
     let narrowed = report(json!({"format": "time"}));
     let entry = narrowed.narrowed().next().expect("it is narrowed");
-    assert_eq!(entry.pointer, "#/format");
+    assert_eq!(entry.pointer(), "#/format");
     let how = "fractions of a second with more than 9 digits are left out";
     assert_eq!(entry.effect, Effect::Narrowed { how });
     // The negation excludes no valid value.

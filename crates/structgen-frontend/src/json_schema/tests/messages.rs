@@ -160,6 +160,6 @@ fn the_report_says_what_became_of_each_keyword() {
 
 /// The report without its sizes, which every change to the compiler changes.
 fn entries(report: &CompileReport) -> String {
-    let line = |entry: &ReportEntry| format!("{}: {}\n", entry.pointer, entry.effect);
+    let line = |entry: &ReportEntry| format!("{}: {}\n", entry.pointer(), entry.effect);
     report.entries.iter().map(line).collect()
 }

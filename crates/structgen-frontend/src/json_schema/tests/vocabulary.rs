@@ -29,7 +29,7 @@ fn effect(options: SchemaOptions, metaschema: &Value, mut schema: Value, pointer
     match compile(&schema, &options) {
         Ok(compiled) => {
             let entries = &compiled.report.entries;
-            let entry = entries.iter().find(|entry| entry.pointer == pointer);
+            let entry = entries.iter().find(|entry| entry.pointer() == pointer);
             entry.map_or_else(String::new, |entry| entry.effect.name().to_owned())
         }
         Err(error) => error.to_string(),
@@ -117,7 +117,7 @@ fn without_vocabularies_the_dialect_is_the_one_that_the_metaschema_is_written_in
     let entry = report
         .entries
         .iter()
-        .find(|entry| entry.pointer == "#/const");
+        .find(|entry| entry.pointer() == "#/const");
     let note = "not a keyword of this draft";
     assert_eq!(
         entry.map(|entry| &entry.effect),

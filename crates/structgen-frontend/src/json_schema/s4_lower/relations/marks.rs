@@ -102,13 +102,15 @@ impl Marks<'_> {
 
     fn mark_slot(&mut self, slot: &Slot, path: &[&str], is_own: bool) -> Option<Slot> {
         let mut is_marked = false;
-        let slot = slot.map(|value| match self.mark(value, path, false, is_own) {
-            Some(marked) => {
-                is_marked = true;
-                marked
-            }
-            None => value,
-        });
+        let slot = slot
+            .clone()
+            .map(|value| match self.mark(value, path, false, is_own) {
+                Some(marked) => {
+                    is_marked = true;
+                    marked
+                }
+                None => value,
+            });
         is_marked.then_some(slot)
     }
 }

@@ -1,7 +1,16 @@
-//! Lists of numbers, one for each key, side by side.
+//! Lists of numbers, one for each key, side by side: the edges of a graph, without an allocation for each vertex.
 
 /// A list of numbers for each key from zero, in the order of the pairs they came from.
-pub(super) struct Lists {
+///
+/// ```
+/// use structgen_grammar::lists::Lists;
+///
+/// let lists = Lists::new(3, &[(2, 7), (0, 1), (2, 5)]);
+/// assert_eq!(lists.of(2), [7, 5]);
+/// assert!(lists.of(1).is_empty());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
     /// Where the list of each key begins; one more for the end of the last one.
     starts: Vec<u32>,
     numbers: Vec<u32>,
@@ -9,7 +18,11 @@ pub(super) struct Lists {
 
 impl Lists {
     /// Collects pairs of a key below `keys` and a number.
-    pub(super) fn new(keys: usize, pairs: &[(u32, u32)]) -> Self {
+    ///
+    /// # Panics
+    /// If a key is not below `keys`.
+    #[must_use]
+    pub fn new(keys: usize, pairs: &[(u32, u32)]) -> Self {
         let mut starts = vec![0; keys + 1];
         for &(key, _) in pairs {
             starts[key as usize] += 1;
@@ -30,8 +43,24 @@ impl Lists {
     }
 
     /// Returns the numbers of a key.
-    pub(super) fn of(&self, key: usize) -> &[u32] {
+    ///
+    /// # Panics
+    /// If there is no such key.
+    #[must_use]
+    pub fn of(&self, key: usize) -> &[u32] {
         &self.numbers[self.starts[key] as usize..self.starts[key + 1] as usize]
+    }
+
+    /// Returns the number of keys.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Returns whether there are no keys.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
