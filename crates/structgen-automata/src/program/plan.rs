@@ -99,6 +99,15 @@ impl Bounds {
             .all(|(bound, count)| *count >= bound.min)
     }
 
+    /// Returns whether more members are needed whatever they count for, and a bit for each tally that needs more.
+    fn lacking(&self, counts: &Counts) -> (bool, u32) {
+        let bits = self.0[1..].iter().zip(&counts.tallies).enumerate();
+        let tallies = bits.fold(0, |mask, (i, (bound, count))| {
+            mask | u32::from(*count < bound.min) << i
+        });
+        (counts.members < self.0[0].min, tallies)
+    }
+
     /// Returns the sum of what is missing over all counts; no more members than that are ever needed.
     pub(crate) fn missing(&self, counts: &Counts) -> u32 {
         let all = std::iter::once(&counts.members).chain(&counts.tallies);
@@ -131,10 +140,10 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             if let Some(cost) = self.only_required(&bounds, counts) {
                 return Ok(Some(cost));
             }
-            let groups = self.groups(counts, missing)?;
+            let groups = self.groups(&bounds, counts, missing)?;
             return open_tallies(&bounds, counts, groups, self.meter);
         }
-        let groups = self.groups(counts, missing)?;
+        let groups = self.groups(&bounds, counts, missing)?;
         self.meter.spend(groups.len())?;
         // If only members are counted, the cheapest ones are the best.
         let least = |ways: &Vec<Use>| ways.iter().map(|way| way.cost).min();
@@ -174,8 +183,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             }
             if property.required {
                 let key = u64::from(property.key_length) + MEMBER_PUNCTUATION;
-                let uses = self.uses(&property.value, key);
-                let cheapest = uses.into_iter().min_by_key(|way| way.cost)?;
+                let cheapest = self.uses(&property.value, key).min_by_key(|way| way.cost)?;
                 counts = bounds.add(&counts, cheapest.tallies)?;
                 cost = cost.saturating_add(cheapest.cost);
             } else if property.absent != 0 {
@@ -185,17 +193,27 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
         bounds.are_met(&counts).then_some(cost)
     }
 
-    fn groups(&self, counts: &Counts, missing: u32) -> Result<Vec<Group>, LimitExceeded> {
+    /// Returns the groups of properties that are required, and of what may bring about something that is missing.
+    fn groups(
+        &self,
+        bounds: &Bounds,
+        counts: &Counts,
+        missing: u32,
+    ) -> Result<Vec<Group>, LimitExceeded> {
+        let (any, tallies) = bounds.lacking(counts);
+        let helps = |slot: &Slot| any || slot.iter().any(|way| way.tallies & tallies != 0);
         let mut groups = Vec::new();
         for (i, property) in self.object.properties.iter().enumerate() {
-            if (self.is_past)(i) || (!property.required && missing == 0) {
+            let matters =
+                property.required || property.absent & tallies != 0 || helps(&property.value);
+            if (self.is_past)(i) || !matters {
                 continue;
             }
             let key = u64::from(property.key_length) + MEMBER_PUNCTUATION;
             groups.push(Group {
                 required: property.required,
                 unused: property.absent,
-                uses: vec![self.uses(&property.value, key)],
+                uses: vec![self.uses(&property.value, key).collect()],
             });
         }
         if missing > MAX_MISSING {
@@ -205,16 +223,17 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             });
         }
         for (class, &seen) in self.object.classes.iter().zip(&counts.keys) {
-            if missing == 0 {
-                break;
+            if !helps(&class.value) {
+                continue;
             }
             let (seen, missing) = (seen as usize, missing as usize);
             // In the worst case, the present keys are the shortest ones.
             let lengths = class.shortest(seen + missing, &self.object.keys, self.limits)?;
             let lengths = lengths.get(seen..).unwrap_or_default();
-            let uses = lengths
-                .iter()
-                .map(|&length| self.uses(&class.value, u64::from(length) + MEMBER_PUNCTUATION));
+            let uses = lengths.iter().map(|&length| {
+                let key = u64::from(length) + MEMBER_PUNCTUATION;
+                self.uses(&class.value, key).collect()
+            });
             groups.push(Group {
                 uses: uses.collect(),
                 ..Group::default()
@@ -223,15 +242,14 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
         Ok(groups)
     }
 
-    fn uses(&self, slot: &Slot, key: u64) -> Vec<Use> {
-        let uses = slot.iter().filter_map(|alternative| {
+    fn uses(&self, slot: &Slot, key: u64) -> impl Iterator<Item = Use> {
+        slot.iter().filter_map(move |alternative| {
             let value = (self.cost)(alternative.node).filter(|&cost| cost != u64::MAX)?;
             Some(Use {
                 cost: key.saturating_add(value),
                 tallies: alternative.tallies,
             })
-        });
-        uses.collect()
+        })
     }
 }
 
