@@ -73,5 +73,8 @@ mod tests {
         let lists = Lists::new(4, &[(2, 7), (0, 1), (2, 5), (3, 9), (2, 7)]);
         let all: Vec<&[u32]> = (0..4).map(|key| lists.of(key)).collect();
         assert_eq!(all, [&[1][..], &[], &[7, 5, 7], &[9]]);
+        assert_eq!((lists.len(), lists.is_empty()), (4, false));
+        let none = Lists::new(0, &[]);
+        assert_eq!((none.len(), none.is_empty()), (0, true));
     }
 }

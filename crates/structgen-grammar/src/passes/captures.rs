@@ -83,3 +83,51 @@ pub fn of_rules(grammar: &Grammar) -> Grammar {
     }
     builder.finish(grammar.root(), grammar.form().clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::{JsonForm, ObjectShape, Slot};
+
+    /// `root ::= @a("x") @b(@a("y")) item {"additional": item}`, `item ::= "z"`.
+    fn grammar() -> Grammar {
+        let mut builder = GrammarBuilder::new();
+        let [root, item] = ["root", "item"].map(|name| builder.declare(name));
+        let [x, y, z] = ["x", "y", "z"].map(|text| builder.bytes(text));
+        builder.define(item, z);
+        let (first, inner) = (builder.capture("a", x), builder.capture("a", y));
+        let outer = builder.capture("b", inner);
+        let item = builder.rule(item);
+        let object = builder.expr(Expr::Object(Box::new(ObjectShape {
+            additional: Some(Slot::of(item)),
+            ..ObjectShape::default()
+        })));
+        let body = builder.sequence([first, outer, item, object]);
+        builder.define(root, body);
+        builder.finish(root, JsonForm::generate())
+    }
+
+    #[test]
+    fn captures_are_removed_and_each_name_is_reported_once() {
+        let (without, report) = run(grammar());
+        assert_eq!(report.names, ["a", "b"]);
+        expect![[r#"
+            root ::= "x" "y" item json-object({ *: item })
+            item ::= "z"
+        "#]]
+        .assert_eq(&without.to_string());
+        let (again, report) = run(without.clone());
+        assert_eq!((again, report.names.len()), (without, 0));
+    }
+
+    #[test]
+    fn every_rule_is_captured_except_within_values() {
+        expect![[r#"
+            root ::= @root("x" "y" @item(item) json-object({ *: item }))
+            item ::= "z"
+        "#]]
+        .assert_eq(&of_rules(&grammar()).to_string());
+    }
+}

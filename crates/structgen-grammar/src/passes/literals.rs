@@ -123,4 +123,27 @@ mod tests {
                 .ends_with("few ::= \"00\" | \"01\" | \"02\"\n")
         );
     }
+
+    #[test]
+    fn long_unions_of_texts_become_terminals_and_others_stay() {
+        let texts = |count: usize| (0..count).map(|i| Regular::literal(&format!("{i:02}")));
+        let run_on = |arms: Vec<Regular>| {
+            let mut builder = GrammarBuilder::new();
+            let root = builder.declare("root");
+            let body = builder.expr(Expr::Regular(Regular::Union(arms.into())));
+            builder.define(root, body);
+            let (grammar, report) = run(builder.finish(root, JsonForm::generate()));
+            let body = grammar.expr(grammar.rule(root).body);
+            let count = match body {
+                Expr::Literals(set) => Some(set.count()),
+                _ => None,
+            };
+            assert_eq!(report.lists, usize::from(count.is_some()));
+            count
+        };
+        assert_eq!(run_on(texts(LONG).collect()), Some(LONG as u64));
+        assert_eq!(run_on(texts(LONG - 1).collect()), None);
+        let digits = Regular::Chars(crate::CharSet::new([('0', '9')]));
+        assert_eq!(run_on(texts(LONG).chain([digits]).collect()), None);
+    }
 }
