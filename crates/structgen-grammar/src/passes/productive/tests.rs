@@ -170,6 +170,35 @@ fn arrays_end_before_an_item_that_has_no_value() {
 }
 
 #[test]
+fn what_waits_for_a_later_rule_may_be_impossible_all_the_same() {
+    // The first array needs a second item, which it cannot have; of the others, what they need comes later.
+    let array = |builder: &mut GrammarBuilder, item, rest, min_items| {
+        builder.expr(Expr::Array(Box::new(ArrayShape {
+            prefix: vec![Slot::of(item)],
+            rest,
+            min_items,
+            ..ArrayShape::default()
+        })))
+    };
+    check(
+        |builder, _| {
+            let later = builder.declare("later");
+            let item = builder.rule(later);
+            let impossible = array(builder, item, None, 2);
+            let one = array(builder, item, None, 1);
+            let two = array(builder, item, Some(Slot::of(one)), 2);
+            let text = builder.bytes("1");
+            builder.define(later, text);
+            builder.choice([impossible, one, two])
+        },
+        expect![[r#"
+            root ::= json-array([later], 1.. items) | json-array([later, *: json-array([later], 1.. items)], 2.. items)
+            later ::= "1"
+            ProductiveReport { never: [], root_is_never: false }"#]],
+    );
+}
+
+#[test]
 fn contradictory_lengths_and_bounds_are_never() {
     check(
         |builder, _| {
