@@ -169,6 +169,103 @@ fn arrays_end_before_an_item_that_has_no_value() {
     );
 }
 
+/// Whether an expression alone derives something.
+fn lives(expr: Expr) -> bool {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let body = builder.expr(expr);
+    builder.define(root, body);
+    !run(builder.finish(root, JsonForm::generate()))
+        .1
+        .root_is_never
+}
+
+#[test]
+fn bounds_are_met_by_a_number_that_both_include() {
+    let bound = |value: i64, exclusive| NumberBound {
+        value: Decimal::from(value),
+        exclusive,
+    };
+    let set = |lower, upper| {
+        Expr::Number(NumberSet {
+            lower,
+            upper,
+            ..NumberSet::default()
+        })
+    };
+    let between = |lower, upper| lives(set(Some(lower), Some(upper)));
+    assert!(between(bound(3, false), bound(3, false)));
+    assert!(!between(bound(3, true), bound(3, false)));
+    assert!(!between(bound(3, false), bound(3, true)));
+    assert!(between(bound(3, true), bound(4, true)));
+    assert!(between(bound(3, false), bound(4, false)));
+    assert!(!between(bound(4, false), bound(3, false)));
+    assert!(lives(set(Some(bound(3, true)), None)));
+    assert!(lives(set(None, Some(bound(3, true)))));
+    assert!(lives(set(None, None)));
+}
+
+#[test]
+fn counts_are_met_if_the_maximum_is_not_below_the_minimum() {
+    let string = |content, min_length, max_length| {
+        lives(Expr::String(StringShape {
+            content,
+            min_length,
+            max_length,
+        }))
+    };
+    let object = |min_members, max_members| {
+        let shape = ObjectShape {
+            min_members,
+            max_members,
+            ..ObjectShape::default()
+        };
+        lives(Expr::Object(Box::new(shape)))
+    };
+    let array = |min_items, max_items| {
+        let shape = ArrayShape {
+            min_items,
+            max_items,
+            ..ArrayShape::default()
+        };
+        lives(Expr::Array(Box::new(shape)))
+    };
+    assert!(string(StringContent::Any, 2, Some(2)));
+    assert!(!string(StringContent::Any, 2, Some(1)));
+    assert!(string(StringContent::Any, 2, None));
+    assert!(object(2, Some(2)) && object(2, Some(3)) && object(2, None));
+    assert!(!object(2, Some(1)));
+    assert!(array(0, Some(0)) && array(0, None));
+    // There are no items at all.
+    assert!(!array(1, Some(1)) && !array(1, Some(0)));
+    let letters = Regular::Chars(CharSet::new([('a', 'z')]));
+    assert!(string(StringContent::Regular(letters.clone()), 0, None));
+    assert!(!string(StringContent::Regular(Regular::Never), 0, None));
+    assert!(lives(Expr::Regular(letters)) && !lives(Expr::Regular(Regular::Never)));
+    let texts = crate::LiteralSet::new(["a", "b"]).expect("two texts are few");
+    assert!(lives(Expr::Literals(texts)));
+}
+
+#[test]
+fn repetitions_need_their_body_unless_they_may_be_empty() {
+    let repeat = |text: &str, min, max| {
+        let mut builder = GrammarBuilder::new();
+        let root = builder.declare("root");
+        let body = match text {
+            "" => builder.never(),
+            text => builder.bytes(text),
+        };
+        let body = builder.expr(Expr::Repeat { body, min, max });
+        builder.define(root, body);
+        !run(builder.finish(root, JsonForm::generate()))
+            .1
+            .root_is_never
+    };
+    assert!(repeat("a", 2, Some(2)) && repeat("a", 2, None) && repeat("a", 0, Some(1)));
+    assert!(!repeat("a", 2, Some(1)));
+    assert!(repeat("", 0, Some(1)) && !repeat("", 1, None));
+}
+
 #[test]
 fn what_waits_for_a_later_rule_may_be_impossible_all_the_same() {
     // The first array needs a second item, which it cannot have; of the others, what they need comes later.
