@@ -208,17 +208,13 @@ fn has_numbers(set: &NumberSet) -> bool {
     }
 }
 
-/// A productive expression without its unproductive parts; `None` if nothing changes.
+/// A productive shape without its unproductive parts; `None` if nothing changes, or if the builder leaves them out, as
+/// arms and repetitions.
 fn narrow(expr: &Expr, productive: &[bool]) -> Option<Expr> {
-    let lives = |id: &ExprId| productive[id.index()];
+    let lives = |id: ExprId| productive[id.index()];
     match expr {
-        Expr::Choice(arms) if !arms.iter().all(lives) => {
-            Some(Expr::Choice(arms.iter().copied().filter(lives).collect()))
-        }
-        Expr::Repeat { body, .. } if !lives(body) => Some(Expr::Empty),
-        Expr::Object(shape) if shape.children().all(|id| lives(&id)) => None,
+        Expr::Object(shape) if shape.children().all(lives) => None,
         Expr::Object(shape) => {
-            let lives = |id: ExprId| lives(&id);
             let mut shape = (**shape).clone();
             let has_values = |slot: &Slot| !slot.alternatives.is_empty();
             shape.additional = shape.additional.map(|slot| slot.filter(lives));
@@ -240,9 +236,8 @@ fn narrow(expr: &Expr, productive: &[bool]) -> Option<Expr> {
             }
             Some(Expr::Object(Box::new(shape)))
         }
-        Expr::Array(shape) if shape.children().all(|id| lives(&id)) => None,
+        Expr::Array(shape) if shape.children().all(lives) => None,
         Expr::Array(shape) => {
-            let lives = |id: ExprId| lives(&id);
             let mut shape = (**shape).clone();
             for slot in &mut shape.prefix {
                 *slot = slot.filter(lives);

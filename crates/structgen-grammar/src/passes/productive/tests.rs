@@ -1,7 +1,9 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::{ArrayShape, CharSet, Decimal, JsonForm, NumberBound, ObjectShape, Property, RuleId};
+use crate::{
+    Alternative, ArrayShape, CharSet, Decimal, JsonForm, NumberBound, ObjectShape, Property, RuleId,
+};
 
 fn check(build: impl FnOnce(&mut GrammarBuilder, RuleId) -> ExprId, expected: Expect) {
     let mut builder = GrammarBuilder::new();
@@ -292,6 +294,29 @@ fn what_waits_for_a_later_rule_may_be_impossible_all_the_same() {
             root ::= json-array([later], 1.. items) | json-array([later, *: json-array([later], 1.. items)], 2.. items)
             later ::= "1"
             ProductiveReport { never: [], root_is_never: false }"#]],
+    );
+}
+
+#[test]
+fn further_items_keep_the_alternatives_that_have_values() {
+    check(
+        |builder, _| {
+            let never = endless(builder);
+            let value = builder.bytes("1");
+            let one = |value| Alternative { value, tallies: 0 };
+            let rest = Slot {
+                alternatives: [one(never), one(value)].into(),
+            };
+            builder.expr(Expr::Array(Box::new(ArrayShape {
+                prefix: vec![Slot::of(value)],
+                rest: Some(rest),
+                ..ArrayShape::default()
+            })))
+        },
+        expect![[r#"
+            root ::= json-array(["1", *: "1"])
+            endless ::= never()
+            ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
 }
 
