@@ -206,6 +206,23 @@ impl Grammar {
         grammar
     }
 
+    /// What a text of the expression consists of, as far as these are expressions: the children except the values of
+    /// objects and arrays, or the body of a rule.
+    pub fn parts<'g>(&'g self, expr: &'g Expr) -> impl Iterator<Item = ExprId> + 'g {
+        let (several, one) = match expr {
+            Expr::Sequence(parts) | Expr::Choice(parts) => (&**parts, None),
+            Expr::Repeat { body, .. }
+            | Expr::Capture { body, .. }
+            | Expr::Guided { body, .. }
+            | Expr::Grounded { body, .. }
+            | Expr::Referent { body, .. }
+            | Expr::Related { body, .. } => (&[][..], Some(*body)),
+            Expr::Rule(rule) => (&[][..], Some(self.rule(*rule).body)),
+            _ => (&[][..], None),
+        };
+        several.iter().copied().chain(one)
+    }
+
     /// The rule that a whole text must match.
     #[must_use]
     pub fn root(&self) -> RuleId {

@@ -10,9 +10,7 @@ use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
 use crate::listing::AllowedKeys;
-use crate::program::{
-    Alternative, MembersLeft, Meter, NodeId, ObjectProgram, PropertyProgram, Slot,
-};
+use crate::program::{Alternative, MembersLeft, Meter, NodeId, ObjectProgram, Slot};
 
 impl Call<'_> {
     pub(super) fn open_object(
@@ -360,22 +358,15 @@ impl Call<'_> {
     }
 }
 
-/// Returns what the members that an object still needs depend on: its counts, and a bit for each property that matters
-/// to them and may still come.
+/// Returns what the members that an object still needs depend on: its counts, and a bit for each property that is
+/// required or may bring about what is missing, and may still come.
 fn left_of(shape: &ObjectProgram, register: &ObjectRegister) -> Box<[u32]> {
     let counts = &register.counts;
-    let is_short = counts.members < shape.min;
-    let matters = |property: &PropertyProgram| {
-        let is_counted = |way: &Alternative| way.tallies != 0;
-        is_short
-            || property.required
-            || property.absent != 0
-            || property.value.iter().any(is_counted)
-    };
-    let keys = if shape.bounds().missing(counts) > 0 {
-        &*counts.keys
-    } else {
-        &[]
+    let lacking = shape.bounds().lacking(counts);
+    let mut values = shape.classes.iter().map(|class| &class.value);
+    let keys = match values.any(|value| lacking.is_helped_by(value)) {
+        true => &*counts.keys,
+        false => &[],
     };
     let of_counts = std::iter::once(&counts.members)
         .chain(&counts.tallies)
@@ -384,7 +375,7 @@ fn left_of(shape: &ObjectProgram, register: &ObjectRegister) -> Box<[u32]> {
     let first = left.len();
     left.resize(first + shape.properties.len().div_ceil(32), 0);
     for (i, property) in shape.properties.iter().enumerate() {
-        let bit = u32::from(matters(property) && !register.is_past(shape, i)) << (i % 32);
+        let bit = u32::from(lacking.needs(property) && !register.is_past(shape, i)) << (i % 32);
         left[first + i / 32] |= bit;
     }
     left.into()

@@ -51,6 +51,7 @@ pub(crate) fn lower(
         pending: Vec::new(),
         terminals: UniqueList::default(),
         terminal_exprs: Vec::new(),
+        known_terminals: vec![None; grammar.exprs().len()],
         referents: UniqueList::default(),
         related: Vec::new(),
         related_exprs: Vec::new(),
@@ -201,6 +202,8 @@ struct Builder<'g> {
     terminals: UniqueList<TerminalSpec>,
     /// The terminal of each expression that became one.
     terminal_exprs: Vec<(ExprId, u32)>,
+    /// By expression, its terminal, if it became one.
+    known_terminals: Vec<Option<u32>>,
     /// The names of referents.
     referents: UniqueList<Box<str>>,
     related: Vec<RelatedValue>,
@@ -258,17 +261,17 @@ impl Builder<'_> {
         match grammar.expr(id) {
             Expr::Never => self.node(Node::Split([].into())),
             Expr::Empty => Ok(next),
-            Expr::Bytes(bytes) => self.terminal(id, TerminalSpec::Bytes(bytes.clone()), next),
+            Expr::Bytes(bytes) => self.terminal(id, || TerminalSpec::Bytes(bytes.clone()), next),
             Expr::Regular(regular) => {
-                let node = self.terminal(id, TerminalSpec::Regular(regular.clone()), next)?;
+                let node = self.terminal(id, || TerminalSpec::Regular(regular.clone()), next)?;
                 self.or_nothing(id, node, next)
             }
             Expr::Literals(set) => {
-                let node = self.terminal(id, TerminalSpec::Literals(set.clone()), next)?;
+                let node = self.terminal(id, || TerminalSpec::Literals(set.clone()), next)?;
                 self.or_nothing(id, node, next)
             }
-            Expr::Number(set) => self.terminal(id, TerminalSpec::Number(set.clone()), next),
-            Expr::String(shape) => self.terminal(id, TerminalSpec::String(shape.clone()), next),
+            Expr::Number(set) => self.terminal(id, || TerminalSpec::Number(set.clone()), next),
+            Expr::String(shape) => self.terminal(id, || TerminalSpec::String(shape.clone()), next),
             Expr::Token(token) => {
                 let token = self.tokens.id(token.clone());
                 self.node(Node::Token { token, next })
@@ -295,7 +298,7 @@ impl Builder<'_> {
             Expr::Grounded { format, body, .. } if let Some(input) = self.input => {
                 let (value, form) = (grammar.expr(*body), grammar.form());
                 match grounded::terminal(value, format.as_deref(), input, form, self.limits)? {
-                    Some(terminal) => self.terminal(id, terminal, next),
+                    Some(terminal) => self.terminal(id, || terminal, next),
                     None => self.expr(*body, next, depth + 1),
                 }
             }
@@ -375,11 +378,17 @@ impl Builder<'_> {
     fn terminal(
         &mut self,
         id: ExprId,
-        spec: TerminalSpec,
+        spec: impl FnOnce() -> TerminalSpec,
         next: NodeId,
     ) -> Result<NodeId, LimitExceeded> {
-        let terminal = self.terminals.id(spec);
-        self.terminal_exprs.push((id, terminal));
+        let terminal = match self.known_terminals[id.index()] {
+            Some(terminal) => terminal,
+            None => {
+                let terminal = self.terminals.id(spec());
+                self.terminal_exprs.push((id, terminal));
+                *self.known_terminals[id.index()].insert(terminal)
+            }
+        };
         self.node(Node::Terminal { terminal, next })
     }
 

@@ -1,7 +1,7 @@
 //! Finds the expressions that match the empty text.
 
 use structgen_grammar::lists::Lists;
-use structgen_grammar::{Expr, ExprId, Grammar};
+use structgen_grammar::{Expr, Grammar};
 
 /// Returns for each expression of the grammar whether it matches the empty text: the least fixpoint.
 pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
@@ -14,7 +14,7 @@ pub(super) fn nullable(grammar: &Grammar) -> Vec<bool> {
         let mut missing = needed(expr);
         let mut is_open = false;
         if missing > 0 {
-            for part in parts(grammar, expr) {
+            for part in grammar.parts(expr) {
                 missing = missing.saturating_sub(usize::from(known[part.index()]));
                 is_open |= !is_settled[part.index()];
             }
@@ -39,7 +39,7 @@ fn settle(grammar: &Grammar, rest: &[usize], known: &mut [bool]) {
     for (place, &i) in rest.iter().enumerate() {
         let expr = &grammar.exprs()[i];
         let mut count = needed(expr);
-        for part in parts(grammar, expr) {
+        for part in grammar.parts(expr) {
             if known[part.index()] {
                 count = count.saturating_sub(1);
             } else {
@@ -62,22 +62,6 @@ fn settle(grammar: &Grammar, rest: &[usize], known: &mut [bool]) {
             }
         }
     }
-}
-
-/// Returns the expressions on which it depends whether this one matches the empty text.
-fn parts(grammar: &Grammar, expr: &Expr) -> impl Iterator<Item = ExprId> {
-    let (several, one) = match expr {
-        Expr::Sequence(parts) | Expr::Choice(parts) => (&**parts, None),
-        Expr::Repeat { body, .. }
-        | Expr::Capture { body, .. }
-        | Expr::Guided { body, .. }
-        | Expr::Grounded { body, .. }
-        | Expr::Referent { body, .. }
-        | Expr::Related { body, .. } => (&[][..], Some(*body)),
-        Expr::Rule(rule) => (&[][..], Some(grammar.rule(*rule).body)),
-        _ => (&[][..], None),
-    };
-    several.iter().copied().chain(one)
 }
 
 /// Returns how many parts must match the empty text for the expression to match it.

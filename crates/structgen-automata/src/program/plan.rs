@@ -5,7 +5,7 @@
 
 use super::cheapest::Meter;
 use super::measure::KEY_PUNCTUATION;
-use super::{ArrayProgram, NodeId, ObjectProgram, Slot};
+use super::{ArrayProgram, NodeId, ObjectProgram, PropertyProgram, Slot};
 use crate::LimitExceeded;
 use structgen_grammar::Tally;
 use structgen_regular::RegularLimits;
@@ -99,13 +99,15 @@ impl Bounds {
             .all(|(bound, count)| *count >= bound.min)
     }
 
-    /// Returns whether more members are needed whatever they count for, and a bit for each tally that needs more.
-    fn lacking(&self, counts: &Counts) -> (bool, u32) {
-        let bits = self.0[1..].iter().zip(&counts.tallies).enumerate();
-        let tallies = bits.fold(0, |mask, (i, (bound, count))| {
-            mask | u32::from(*count < bound.min) << i
-        });
-        (counts.members < self.0[0].min, tallies)
+    /// Returns what the counts lack.
+    pub(crate) fn lacking(&self, counts: &Counts) -> Lacking {
+        let bounds = self.0[1..].iter().zip(&counts.tallies).enumerate();
+        Lacking {
+            members: counts.members < self.0[0].min,
+            tallies: bounds.fold(0, |mask, (i, (bound, count))| {
+                mask | u32::from(*count < bound.min) << i
+            }),
+        }
     }
 
     /// Returns the sum of what is missing over all counts; no more members than that are ever needed.
@@ -116,6 +118,27 @@ impl Bounds {
             .zip(all)
             .map(|(bound, count)| bound.min.saturating_sub(*count))
             .fold(0, u32::saturating_add)
+    }
+}
+
+/// What an object lacks: members, whatever they count for, and what its tallies count.
+pub(crate) struct Lacking {
+    members: bool,
+    /// A bit for each tally.
+    tallies: u32,
+}
+
+impl Lacking {
+    /// Returns whether a member with one of these values brings about something that is lacking.
+    pub(crate) fn is_helped_by(&self, slot: &Slot) -> bool {
+        self.members || slot.iter().any(|way| way.tallies & self.tallies != 0)
+    }
+
+    /// Returns whether a property must come, or brings about something that is lacking, by its presence or absence.
+    pub(crate) fn needs(&self, property: &PropertyProgram) -> bool {
+        property.required
+            || property.absent & self.tallies != 0
+            || self.is_helped_by(&property.value)
     }
 }
 
@@ -200,13 +223,10 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
         counts: &Counts,
         missing: u32,
     ) -> Result<Vec<Group>, LimitExceeded> {
-        let (any, tallies) = bounds.lacking(counts);
-        let helps = |slot: &Slot| any || slot.iter().any(|way| way.tallies & tallies != 0);
+        let lacking = bounds.lacking(counts);
         let mut groups = Vec::new();
         for (i, property) in self.object.properties.iter().enumerate() {
-            let matters =
-                property.required || property.absent & tallies != 0 || helps(&property.value);
-            if (self.is_past)(i) || !matters {
+            if (self.is_past)(i) || !lacking.needs(property) {
                 continue;
             }
             let key = u64::from(property.key_length) + MEMBER_PUNCTUATION;
@@ -223,7 +243,7 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             });
         }
         for (class, &seen) in self.object.classes.iter().zip(&counts.keys) {
-            if !helps(&class.value) {
+            if !lacking.is_helped_by(&class.value) {
                 continue;
             }
             let (seen, missing) = (seen as usize, missing as usize);

@@ -7,7 +7,7 @@
 //! 3. [`literals`] turns long lists of literals into terminals;
 //! 4. [`regularise`] joins what needs no stack into regular terminals, and drops rules that are not needed.
 //!
-//! [`reachable`], for grammars that stay as they are otherwise, only drops what is not needed.
+//! [`reachable`] does only the last of this, for those who run single passes.
 //!
 //! No pass recurses on the call stack, and each takes time roughly linear in the size of the grammar.
 

@@ -13,7 +13,7 @@ pub struct ReachableReport {
 /// Runs the pass. The remaining rules keep their order.
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
-    let (exprs, rules) = reach(&grammar);
+    let (exprs, rules) = reach(&grammar, |_| false);
     if rules.iter().all(|&reached| reached) {
         return (grammar, ReachableReport::default());
     }
@@ -52,14 +52,14 @@ pub fn run(grammar: Grammar) -> (Grammar, ReachableReport) {
     (builder.finish(root, grammar.form), report)
 }
 
-/// The expressions and the rules that can be reached from the root.
-fn reach(grammar: &Grammar) -> (Vec<bool>, Vec<bool>) {
+/// The expressions and the rules that can be reached from the root, without what is below a leaf.
+pub(super) fn reach(grammar: &Grammar, is_leaf: impl Fn(ExprId) -> bool) -> (Vec<bool>, Vec<bool>) {
     let mut exprs = vec![false; grammar.exprs().len()];
     let mut rules = vec![false; grammar.rules().len()];
     rules[grammar.root().index()] = true;
     let mut stack = vec![grammar.rule(grammar.root()).body];
     while let Some(id) = stack.pop() {
-        if std::mem::replace(&mut exprs[id.index()], true) {
+        if std::mem::replace(&mut exprs[id.index()], true) || is_leaf(id) {
             continue;
         }
         let expr = grammar.expr(id);

@@ -9,7 +9,7 @@
 
 use std::cell::OnceCell;
 
-use super::rebuild;
+use super::{reachable, rebuild};
 use crate::lists::Lists;
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, Regular, RuleId};
 
@@ -27,7 +27,7 @@ const FLATTENED: usize = 64;
 pub struct RegulariseReport {
     /// The rules that became one regular terminal, in the order of the grammar.
     pub regular: Vec<String>,
-    /// The rules that nothing refers to any more, or did before, in the order of the grammar.
+    /// The rules that the root does not need, in the order of the grammar.
     pub dropped: Vec<String>,
 }
 
@@ -35,20 +35,21 @@ pub struct RegulariseReport {
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
     let forms = forms(&grammar);
-    let needed = Needed::find(&grammar, &forms);
+    // The parts of regular expressions are not needed.
+    let (needed, needed_rules) = reachable::reach(&grammar, |id| forms[id.index()].is_some());
     let regular = { grammar.rules().iter() }.filter(|rule| forms[rule.body.index()].is_some());
     let mut report = RegulariseReport {
         regular: regular.map(|rule| rule.name.clone()).collect(),
         dropped: Vec::new(),
     };
-    if !needed.rules.contains(&false) && stays(&grammar, &forms, &needed) {
+    if !needed_rules.contains(&false) && stays(&grammar, &forms, &needed) {
         return (grammar, report);
     }
     let mut builder = GrammarBuilder::with_capacity(forms.len());
     // The new ids of the remaining rules.
     let mut renamed: Vec<Option<RuleId>> = Vec::with_capacity(grammar.rules.len());
     let mut bodies: Vec<ExprId> = Vec::with_capacity(grammar.rules.len());
-    for (rule, is_needed) in grammar.rules.into_iter().zip(needed.rules) {
+    for (rule, is_needed) in grammar.rules.into_iter().zip(needed_rules) {
         bodies.push(rule.body);
         renamed.push(match is_needed {
             true => Some(builder.declare(rule.name)),
@@ -62,7 +63,7 @@ pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
     let mut copies: Vec<ExprId> = Vec::with_capacity(forms.len());
     for (index, expr) in grammar.exprs.into_iter().enumerate() {
         let copy = match (&forms[index], &expr) {
-            _ if !needed.exprs[index] => ExprId(u32::MAX),
+            _ if !needed[index] => ExprId(u32::MAX),
             (Some(form), _) => terminal(&mut builder, form),
             (None, Expr::Rule(rule)) => match renamed[rule.index()] {
                 Some(rule) => builder.rule(rule),
@@ -81,13 +82,17 @@ pub fn run(grammar: Grammar) -> (Grammar, RegulariseReport) {
     (builder.finish(root, grammar.form), report)
 }
 
-/// Whether each expression that is needed stays as it is.
-fn stays(grammar: &Grammar, forms: &[Option<Form>], needed: &Needed) -> bool {
+/// Whether each expression is needed and stays as it is.
+fn stays(grammar: &Grammar, forms: &[Option<Form>], needed: &[bool]) -> bool {
     let is_regular = |id: &ExprId| forms[id.index()].is_some();
-    let all = { grammar.exprs().iter() }.zip(forms).zip(&needed.exprs);
-    all.filter(|&(_, &is_needed)| is_needed)
-        .all(|((expr, form), _)| match (expr, form) {
-            (Expr::Never | Expr::Empty | Expr::Bytes(_), _) => true,
+    { grammar.exprs().iter() }
+        .zip(forms)
+        .zip(needed)
+        .all(|((expr, form), &is_needed)| match (expr, form) {
+            // Every builder has it.
+            (Expr::Never, _) => true,
+            _ if !is_needed => false,
+            (Expr::Empty | Expr::Bytes(_), _) => true,
             (Expr::Regular(Regular::Never | Regular::Empty | Regular::Bytes(_)), _) => false,
             (Expr::Regular(regular), Some(form)) => *regular == form.regular,
             (_, Some(_)) => false,
@@ -263,7 +268,7 @@ fn forms(grammar: &Grammar) -> Vec<Option<Form>> {
     let mut is_settled = vec![false; exprs.len()];
     let mut rest: Vec<usize> = Vec::new();
     for (index, expr) in exprs.iter().enumerate() {
-        if parts(grammar, expr).all(|part| is_settled[part.index()]) {
+        if grammar.parts(expr).all(|part| is_settled[part.index()]) {
             forms[index] = form(grammar, expr, &forms, &references);
             is_settled[index] = true;
         } else {
@@ -276,8 +281,7 @@ fn forms(grammar: &Grammar) -> Vec<Option<Form>> {
     let mut waiting: Vec<usize> = Vec::with_capacity(rest.len());
     let mut edges = Vec::new();
     for (place, &index) in rest.iter().enumerate() {
-        let parts = parts(grammar, &exprs[index]);
-        let missing = parts.filter(|part| !is_settled[part.index()]);
+        let missing = { grammar.parts(&exprs[index]) }.filter(|part| !is_settled[part.index()]);
         let known = edges.len();
         edges.extend(missing.map(|part| (part.0, place as u32)));
         waiting.push(edges.len() - known);
@@ -298,26 +302,19 @@ fn forms(grammar: &Grammar) -> Vec<Option<Form>> {
     forms
 }
 
-/// The expressions whose forms make that of the expression; none for a boundary.
-fn parts(grammar: &Grammar, expr: &Expr) -> impl Iterator<Item = ExprId> {
-    let (several, one) = match expr {
-        Expr::Sequence(parts) | Expr::Choice(parts) => (&**parts, None),
-        Expr::Repeat { body, .. } => (&[][..], Some(*body)),
-        Expr::Rule(rule) => (&[][..], Some(grammar.rule(*rule).body)),
-        _ => (&[][..], None),
-    };
-    several.iter().copied().chain(one)
-}
-
-/// How often each rule is referred to.
+/// How often each rule is referred to, by an expression or as the whole body of another rule.
 fn references(grammar: &Grammar) -> Vec<usize> {
     let mut references = vec![0; grammar.rules().len()];
+    let mut count = |id| {
+        if let Expr::Rule(rule) = grammar.expr(id) {
+            references[rule.index()] += 1;
+        }
+    };
     for expr in grammar.exprs() {
-        expr.children().for_each(|child| {
-            if let Expr::Rule(rule) = grammar.expr(child) {
-                references[rule.index()] += 1;
-            }
-        });
+        expr.children().for_each(&mut count);
+        if let Expr::Rule(rule) = expr {
+            count(grammar.rule(*rule).body);
+        }
     }
     references
 }
@@ -356,34 +353,6 @@ fn form(
         | Expr::Number(_)
         | Expr::Object(_)
         | Expr::Array(_) => None,
-    }
-}
-
-/// What the new grammar keeps: what the root refers to, without the parts of regular expressions.
-struct Needed {
-    exprs: Vec<bool>,
-    rules: Vec<bool>,
-}
-
-impl Needed {
-    fn find(grammar: &Grammar, forms: &[Option<Form>]) -> Self {
-        let mut exprs = vec![false; forms.len()];
-        let mut rules = vec![false; grammar.rules().len()];
-        rules[grammar.root().index()] = true;
-        let mut stack = vec![grammar.rule(grammar.root()).body];
-        while let Some(id) = stack.pop() {
-            if std::mem::replace(&mut exprs[id.index()], true) || forms[id.index()].is_some() {
-                continue;
-            }
-            let expr = grammar.expr(id);
-            if let Expr::Rule(rule) = expr
-                && !std::mem::replace(&mut rules[rule.index()], true)
-            {
-                stack.push(grammar.rule(*rule).body);
-            }
-            expr.children().for_each(|child| stack.push(child));
-        }
-        Self { exprs, rules }
     }
 }
 

@@ -18,8 +18,8 @@ use crate::json_schema::{SchemaError, SchemaLimits};
 /// A JSON value that borrows its strings and keeps its numbers as written.
 ///
 /// serde_json reads a number that is not a 64-bit integer as a float, unless a feature is enabled that would change the
-/// numbers of every crate in the build. So serde_json parses the structure, and other numbers than 64-bit integers come
-/// from the text: the n-th number that serde_json reports is the n-th one in the text.
+/// numbers of every crate in the build. So serde_json parses the structure, and numbers other than signed 64-bit
+/// integers come from the text: the n-th number that serde_json reports is the n-th one in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Json<'a> {
     Null,

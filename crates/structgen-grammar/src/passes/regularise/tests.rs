@@ -124,6 +124,37 @@ fn large_rules_keep_their_name_where_they_are_used_twice() {
 }
 
 #[test]
+fn a_large_rule_that_others_stand_for_is_not_copied() {
+    let mut builder = GrammarBuilder::new();
+    let [root, one, other, large] =
+        ["root", "one", "other", "large"].map(|name| builder.declare(name));
+    let digit = builder.expr(Expr::Regular(Regular::Chars(CharSet::new([('0', '9')]))));
+    let arms: Vec<ExprId> = (0..200)
+        .map(|i| {
+            let text = builder.bytes(format!("{i},"));
+            builder.sequence([text, digit])
+        })
+        .collect();
+    let body = builder.choice(arms);
+    builder.define(large, body);
+    let to_large = builder.rule(large);
+    builder.define(one, to_large);
+    builder.define(other, to_large);
+    let [one, other, again] = [one, other, root].map(|rule| builder.rule(rule));
+    let [open, close] = ["(", ")"].map(|text| builder.bytes(text));
+    let nested = builder.sequence([open, again, close]);
+    let (first, second) = (
+        builder.sequence([open, one]),
+        builder.sequence([other, close]),
+    );
+    let body = builder.choice([first, second, nested]);
+    builder.define(root, body);
+    let (grammar, report) = run(builder.finish(root, JsonForm::generate()));
+    assert_eq!(report.regular, ["large"]);
+    assert_eq!(report.dropped.len(), 0, "{grammar}");
+}
+
+#[test]
 fn deep_grammars_stay_within_the_limits() {
     // Every rule is a repetition of the one before: 100,000 levels.
     let mut builder = GrammarBuilder::new();
