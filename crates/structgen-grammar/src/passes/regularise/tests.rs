@@ -123,6 +123,43 @@ fn large_rules_keep_their_name_where_they_are_used_twice() {
     );
 }
 
+/// Everything else in these grammars stays as it is.
+#[test]
+fn regular_neighbours_of_what_is_not_regular_are_joined() {
+    let string = |builder: &mut GrammarBuilder| builder.expr(Expr::String(StringShape::default()));
+    check(
+        |builder, _| {
+            let (string, letter) = (string(builder), letters(builder));
+            let colon = builder.bytes(":");
+            builder.sequence([string, colon, letter])
+        },
+        expect![[r#"
+            root ::= json-string() regular(":" [a-z])
+            []"#]],
+    );
+    check(
+        |builder, _| {
+            let (string, letter) = (string(builder), letters(builder));
+            let colon = builder.bytes(":");
+            builder.choice([string, colon, letter])
+        },
+        expect![[r#"
+            root ::= regular(":" | [a-z]) | json-string()
+            []"#]],
+    );
+    check(
+        |builder, _| {
+            let (string, letter) = (string(builder), letters(builder));
+            let number = builder.expr(Expr::Number(crate::NumberSet::default()));
+            let pair = builder.sequence([letter, number]);
+            builder.choice([string, letter, pair])
+        },
+        expect![[r#"
+            root ::= json-string() | [a-z] | [a-z] json-number()
+            []"#]],
+    );
+}
+
 #[test]
 fn a_large_rule_that_others_stand_for_is_not_copied() {
     let mut builder = GrammarBuilder::new();
