@@ -227,3 +227,67 @@ fn deep_grammars_stay_within_the_limits() {
     let (_, report) = run(builder.finish(root, JsonForm::generate()));
     assert!(report.regular.is_empty());
 }
+
+/// What becomes of a regular terminal with another one beside it: the joined one, if they are joined.
+fn beside_another(regular: Regular) -> Option<Regular> {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let terminal = builder.expr(Expr::Regular(regular));
+    let other = letters(&mut builder);
+    let body = builder.sequence([terminal, other]);
+    builder.define(root, body);
+    let (grammar, _) = run(builder.finish(root, JsonForm::generate()));
+    match grammar.expr(grammar.rule(root).body) {
+        Expr::Regular(joined) => Some(joined.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn terminals_are_joined_up_to_a_depth_and_a_size() {
+    let letter = || Regular::Chars(CharSet::new([('a', 'z')]));
+    // The joined terminal is one level deeper.
+    let wraps: [fn(Regular) -> Regular; 3] = [
+        |body| Regular::Complement(body.into()),
+        |body| Regular::repeat(body, 2, Some(3)),
+        |body| Regular::union([body, Regular::Empty]),
+    ];
+    for wrap in wraps {
+        let nested = |levels: u32| (1..levels).fold(letter(), |body, _| wrap(body));
+        assert!(beside_another(nested(MAX_DEPTH - 1)).is_some());
+        assert!(beside_another(nested(MAX_DEPTH)).is_none());
+    }
+    // The joined terminal has the arms, the union, the letter, and itself.
+    let arms = |count: usize| Regular::union((0..count).map(|_| letter()));
+    assert!(beside_another(arms(MAX_SIZE - 3)).is_some());
+    assert!(beside_another(arms(MAX_SIZE - 2)).is_none());
+}
+
+#[test]
+fn short_parts_are_copied_into_what_they_are_part_of() {
+    let letter = || Regular::Chars(CharSet::new([('a', 'z')]));
+    let parts = |count: usize| Regular::concat((0..count).map(|_| letter()));
+    let joined = |count: usize| match beside_another(parts(count)) {
+        Some(Regular::Concat(parts)) => parts.len(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(joined(FLATTENED), FLATTENED + 1);
+    assert_eq!(joined(FLATTENED + 1), 2);
+    let arms = |count: u32| {
+        let mut builder = GrammarBuilder::new();
+        let root = builder.declare("root");
+        let one = |i| Regular::Chars(CharSet::new([(i, i)]));
+        let letters = ('\u{100}'..).take(count as usize).map(one);
+        let union = builder.expr(Expr::Regular(Regular::union(letters)));
+        let a = builder.bytes("a");
+        let body = builder.choice([union, a]);
+        builder.define(root, body);
+        let (grammar, _) = run(builder.finish(root, JsonForm::generate()));
+        match grammar.expr(grammar.rule(root).body) {
+            Expr::Regular(Regular::Union(arms)) => arms.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(arms(FLATTENED as u32), FLATTENED + 1);
+    assert_eq!(arms(FLATTENED as u32 + 1), 2);
+}
