@@ -123,6 +123,31 @@ fn large_rules_keep_their_name_where_they_are_used_twice() {
     );
 }
 
+#[test]
+fn rules_that_are_defined_later_are_put_in_place_too() {
+    check(
+        |builder, root| {
+            let [last, middle, endless] =
+                ["last", "middle", "endless"].map(|name| builder.declare(name));
+            let [to_last, to_middle, to_endless, again] =
+                [last, middle, endless, root].map(|rule| builder.rule(rule));
+            let x = builder.bytes("x");
+            let body = builder.sequence([to_middle, x, to_middle]);
+            let twice = builder.sequence([to_last, to_last]);
+            builder.define(middle, twice);
+            let letter = letters(builder);
+            builder.define(last, letter);
+            let nested = builder.sequence([x, to_endless, x]);
+            builder.define(endless, nested);
+            builder.choice([body, again, to_endless])
+        },
+        expect![[r#"
+            root ::= regular([a-z] [a-z] "x" [a-z] [a-z]) | root | endless
+            endless ::= "x" endless "x"
+            ["last", "middle"]"#]],
+    );
+}
+
 /// Everything else in these grammars stays as it is.
 #[test]
 fn regular_neighbours_of_what_is_not_regular_are_joined() {
