@@ -75,8 +75,6 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     pub(crate) program: &'p mut Program<'j>,
     pub(crate) options: &'p SchemaOptions,
     literals: Vec<Rc<[Literal]>>,
-    /// A buffer for the literals of a node.
-    conjunction: Vec<Literal>,
     states: Vec<State>,
     /// The values of nodes that assert only these types.
     plain: Vec<(TypeSet, Rc<Values>)>,
@@ -111,7 +109,6 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             options,
             // The literals of `NEVER` are never read: it is a special case everywhere.
             literals: vec![Rc::clone(&any), Rc::clone(&any)],
-            conjunction: Vec::new(),
             states: vec![State::Unexpanded, State::Expanded(Rc::default())],
             plain: Vec::new(),
             ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
@@ -142,19 +139,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         &mut self,
         literals: impl IntoIterator<Item = Literal>,
     ) -> Result<NodeId, SchemaError> {
-        let mut list = std::mem::take(&mut self.conjunction);
-        list.clear();
-        let id = self.node_of(literals, &mut list);
-        self.conjunction = list;
-        id
-    }
-
-    /// The node of a conjunction, which is collected in `list`.
-    fn node_of(
-        &mut self,
-        literals: impl IntoIterator<Item = Literal>,
-        list: &mut Vec<Literal>,
-    ) -> Result<NodeId, SchemaError> {
+        let mut list: Vec<Literal> = Vec::new();
         for literal in literals {
             let Some(literal) = self.simplified(literal)? else {
                 return Ok(NodeId::NEVER);
@@ -180,7 +165,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         }
         self.step(1)?;
         let id = NodeId(u32::try_from(self.literals.len()).unwrap_or(u32::MAX));
-        let list: Rc<[Literal]> = list.as_slice().into();
+        let list: Rc<[Literal]> = list.into();
         self.literals.push(Rc::clone(&list));
         self.states.push(State::Unexpanded);
         self.ids.insert(list, id);

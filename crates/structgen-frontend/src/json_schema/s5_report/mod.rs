@@ -37,15 +37,16 @@ pub(crate) fn report(
         .filter(|(_, effect)| matches!(effect, Effect::Dropped { .. }))
         .map(|(origin, _)| *origin)
         .collect();
+    let mut add = |schema, keyword: Cow<'static, str>, effect| {
+        let schema = canonical.program.shared_pointer(schema);
+        report.entries.push(ReportEntry {
+            schema,
+            keyword,
+            effect,
+        });
+    };
     for &id in canonical.reached() {
         let schema = canonical.program.schema_ref(id);
-        let mut add = |keyword: Cow<'static, str>, effect: Effect| {
-            report.entries.push(ReportEntry {
-                schema: canonical.program.shared_pointer(id),
-                keyword,
-                effect,
-            });
-        };
         for keyword in &schema.keywords {
             let origin = Origin {
                 schema: id,
@@ -57,22 +58,18 @@ pub(crate) fn report(
             if effect == Effect::Enforced && dropped.contains(&origin) {
                 continue;
             }
-            add(keyword.name.into(), effect);
+            add(id, keyword.name.into(), effect);
         }
         for &(name, note) in &schema.annotations {
             let name = match keywords::find(name) {
                 Some(row) => row.name.into(),
                 None => name.to_owned().into(),
             };
-            add(name, Effect::Annotation { note });
+            add(id, name, Effect::Annotation { note });
         }
     }
     for (origin, effect) in &canonical.notes {
-        report.entries.push(ReportEntry {
-            schema: canonical.program.shared_pointer(origin.schema),
-            keyword: origin.keyword.into(),
-            effect: effect.clone(),
-        });
+        add(origin.schema, origin.keyword.into(), effect.clone());
     }
     if canonical.program.has_scopes() {
         report.unite();
