@@ -13,6 +13,7 @@ use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::grounded::{GroundedContent, GroundedState};
 use super::keys::{KeyContent, KeyState};
+use super::text_sets::TextSet;
 use super::utf8::Utf8;
 
 /// The unescaped content of a string.
@@ -109,6 +110,14 @@ impl Content {
     }
 
     pub(crate) fn start(&mut self) -> Result<Option<ContentState>, LimitExceeded> {
+        self.start_without(TextSet::NONE)
+    }
+
+    /// Returns the state before the content, which is none of these texts if it is a key.
+    pub(super) fn start_without(
+        &mut self,
+        seen: TextSet,
+    ) -> Result<Option<ContentState>, LimitExceeded> {
         Ok(match self {
             Self::Any { min, max } => max
                 .is_none_or(|max| *min <= max)
@@ -122,7 +131,7 @@ impl Content {
                 depth: 0,
                 utf8: Utf8::Boundary,
             }),
-            Self::Keys(keys) => keys.start()?.map(ContentState::Key),
+            Self::Keys(keys) => keys.start(seen)?.map(ContentState::Key),
             Self::Grounded(spans) => spans.start()?.map(ContentState::Grounded),
         })
     }

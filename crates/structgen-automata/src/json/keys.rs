@@ -26,8 +26,7 @@ pub(crate) struct KeyContent {
     pub(crate) classes: Vec<ClassContent>,
     /// Whether every text is in one of the classes.
     pub(crate) covers: bool,
-    /// The undeclared keys that were seen, and so may not come again.
-    pub(crate) seen: TextSet,
+    /// The sets of keys that were seen, and so may not come again. Which set it is depends on where the key starts.
     pub(crate) sets: Arc<TextSets>,
     /// The work of the classes' machines for these keys so far.
     pub(crate) work: Cell<u64>,
@@ -141,7 +140,8 @@ impl KeyContent {
         })
     }
 
-    pub(super) fn start(&mut self) -> Result<Option<KeyState>, LimitExceeded> {
+    /// Returns the state before a key, given the undeclared keys that were seen.
+    pub(super) fn start(&mut self, seen: TextSet) -> Result<Option<KeyState>, LimitExceeded> {
         let mut classes = Vec::new();
         for machine in self.machines() {
             classes.push(self.counted(machine).start()?);
@@ -150,7 +150,7 @@ impl KeyContent {
             low: 0,
             high: self.keys.len() as u32,
             depth: 0,
-            seen: self.seen,
+            seen,
             utf8: Utf8::Boundary,
             classes: classes.into(),
         })

@@ -11,6 +11,7 @@ use crate::{
 
 use super::content::{Content, ContentState};
 use super::escapes::{ESCAPES, HEXADECIMAL};
+use super::text_sets::TextSet;
 
 /// A JSON string including its quotes, with the given unescaped content.
 pub(crate) struct StringMachine {
@@ -21,8 +22,8 @@ pub(crate) struct StringMachine {
 /// A state within the string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StringState {
-    /// Before the opening quote.
-    Open,
+    /// Before the opening quote of a string that is none of these.
+    Open(TextSet),
     /// Inside, with no escape in progress.
     Body(ContentState),
     /// After a backslash.
@@ -61,7 +62,16 @@ impl Machine for StringMachine {
     type Error = LimitExceeded;
 
     fn start(&mut self) -> Result<Option<StringState>, LimitExceeded> {
-        Ok(self.content.start()?.map(|_| StringState::Open))
+        Ok(self
+            .content
+            .start()?
+            .map(|_| StringState::Open(TextSet::NONE)))
+    }
+
+    fn start_without(&mut self, excluded: u32) -> Result<Option<StringState>, LimitExceeded> {
+        let seen = TextSet::of_number(excluded);
+        let start = self.content.start_without(seen)?;
+        Ok(start.map(|_| StringState::Open(seen)))
     }
 
     fn step(
@@ -70,8 +80,10 @@ impl Machine for StringMachine {
         byte: u8,
     ) -> Result<Option<StringState>, LimitExceeded> {
         match state {
-            StringState::Open if byte == b'"' => Ok(self.content.start()?.map(StringState::Body)),
-            StringState::Open | StringState::Closed(_) => Ok(None),
+            StringState::Open(seen) if byte == b'"' => {
+                Ok(self.content.start_without(*seen)?.map(StringState::Body))
+            }
+            StringState::Open(_) | StringState::Closed(_) => Ok(None),
             StringState::Body(content) => match byte {
                 b'"' if content.is_boundary() => {
                     Ok(self.content.accept(content).map(StringState::Closed))
@@ -153,7 +165,7 @@ impl Machine for StringMachine {
 
     fn equivalent_bytes(&mut self, state: &StringState, byte: u8) -> (u8, u8) {
         match state {
-            StringState::Open => run_between(b"\"", byte),
+            StringState::Open(_) => run_between(b"\"", byte),
             StringState::Body(content) => {
                 // Control characters are dead; a quote or a backslash is a run of its own.
                 let run = run_between(b"\x1f\"\\", byte);
@@ -176,7 +188,7 @@ impl Machine for StringMachine {
 
     fn first(&mut self, state: &StringState) -> Option<ByteSet> {
         Some(match state {
-            StringState::Open => ByteSet::of(b"\""),
+            StringState::Open(_) => ByteSet::of(b"\""),
             StringState::Body(content) => match self.content.listed_first(content) {
                 Some(listed) => self.first_of_listed(content, listed),
                 None => {
@@ -237,8 +249,8 @@ impl Machine for StringMachine {
         }
         match state {
             StringState::Body(content) => self.content.continuations(content, root, child),
-            StringState::Open => {
-                let Some(content) = self.content.start()? else {
+            StringState::Open(seen) => {
+                let Some(content) = self.content.start_without(*seen)? else {
                     return Ok(None);
                 };
                 let Some(quote) = child(root, b'"') else {
@@ -303,7 +315,7 @@ impl Machine for StringMachine {
     fn cost(&mut self, state: &StringState) -> u32 {
         // A live state has a cost; the steps that proved it live were within the limits.
         let cost = match state {
-            StringState::Open => match self.content.start() {
+            StringState::Open(seen) => match self.content.start_without(*seen) {
                 Ok(Some(content)) => Ok(Some(self.content.cost(&content).saturating_add(2))),
                 _ => Ok(None),
             },

@@ -14,6 +14,16 @@ pub(crate) struct TextSet(u32);
 impl TextSet {
     /// The empty set.
     pub(crate) const NONE: Self = Self(0);
+
+    /// Returns the set with this number.
+    pub(crate) fn of_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Returns its number.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
 }
 
 /// The sets of the keys that objects have so far, or of the values that arrays have.

@@ -5,6 +5,7 @@
 //! its remaining budget can always finish.
 
 use super::sets::Place;
+use super::terminals::KeyStart;
 use super::written::CostClass;
 use super::{Call, Element, Frame, SetId};
 use crate::json::{CLOSE, MORE};
@@ -132,7 +133,7 @@ impl Call<'_> {
             },
             Place::ObjectOpen(object) => {
                 if self
-                    .key_terminal(object, frame.data, below)
+                    .key_start(object, frame.data, below)
                     .ok()
                     .flatten()
                     .is_none()
@@ -143,15 +144,13 @@ impl Call<'_> {
                 let members = self.members_cost(measures, object, frame.data, below);
                 own.saturating_add(if members > 1 { members - 1 } else { members })
             }
-            Place::ObjectAfter(object) if more => {
-                match self.key_terminal(object, frame.data, below) {
-                    Ok(Some(terminal)) => {
-                        let key = self.terminals.get(terminal).cost(crate::terminal::START);
-                        self.key_cost(measures, object, frame.data, key, below)
-                    }
-                    _ => u64::MAX,
+            Place::ObjectAfter(object) if more => match self.key_start(object, frame.data, below) {
+                Ok(Some(KeyStart { terminal, state })) => {
+                    let key = self.terminals.get(terminal).cost(state);
+                    self.key_cost(measures, object, frame.data, key, below)
                 }
-            }
+                _ => u64::MAX,
+            },
             Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data, below),
             Place::ObjectKey(object) => self.key_cost(
                 measures,

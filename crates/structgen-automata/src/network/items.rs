@@ -7,7 +7,7 @@ use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{KeyContent, Punctuation, TextSet};
+use crate::json::{KeyContent, Punctuation};
 use crate::listing::AllowedKeys;
 use crate::program::{Alternative, ArrayProgram, Program};
 use crate::value::Value;
@@ -285,7 +285,6 @@ impl Call<'_> {
             },
             classes: Vec::new(),
             covers: false,
-            seen: TextSet::NONE,
             sets: self.registers.keys.clone(),
             work: Cell::default(),
         };

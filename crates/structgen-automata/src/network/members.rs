@@ -6,9 +6,12 @@ use std::sync::atomic::Ordering;
 
 use super::register::ObjectRegister;
 use super::sets::{LOST, Place};
+use super::terminals::KeyStart;
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
-use crate::json::{ClassContent, KeyContent, Punctuation, class_of, is_plain, label_of_class};
+use crate::json::{
+    ClassContent, KeyContent, Punctuation, TextSet, class_of, is_plain, label_of_class,
+};
 use crate::listing::AllowedKeys;
 use crate::program::{Alternative, MembersLeft, Meter, NodeId, ObjectProgram, Slot};
 
@@ -64,7 +67,7 @@ impl Call<'_> {
         register: u32,
         below: SetId,
     ) -> Result<(bool, bool), StepError> {
-        let more = self.key_terminal(object, register, below)?.is_some();
+        let more = self.key_start(object, register, below)?.is_some();
         let shape = &self.program.objects[object as usize];
         let register = self.registers.object(register);
         let complete = shape.missing(register).next().is_none()
@@ -78,20 +81,26 @@ impl Call<'_> {
         register: u32,
         below: SetId,
     ) -> Result<Option<Element>, StepError> {
-        let terminal = self.key_terminal(object, register, below)?;
-        Ok(terminal.map(|terminal| Element {
-            frame: self.reading(Place::ObjectKey(object), terminal, register, 0),
+        let start = self.key_start(object, register, below)?;
+        Ok(start.map(|KeyStart { terminal, state }| Element {
+            frame: Frame {
+                state,
+                ..self.reading(Place::ObjectKey(object), terminal, register, 0)
+            },
             below,
         }))
     }
 
-    /// Returns the terminal of the next key, or `None` if none may come.
-    pub(super) fn key_terminal(
+    /// Returns where the next key begins, or `None` if none may come.
+    ///
+    /// Objects that differ only in their undeclared keys read the next one in one terminal, from different states. What
+    /// is read of a key soon differs from all of these, and then the states are the same.
+    pub(super) fn key_start(
         &self,
         object: u32,
         register: u32,
         below: SetId,
-    ) -> Result<Option<u32>, StepError> {
+    ) -> Result<Option<KeyStart>, StepError> {
         let depth = self.sets.depth(below) + 1;
         let near = self.near(depth);
         let shape = &self.program.objects[object as usize];
@@ -100,14 +109,22 @@ impl Call<'_> {
         if let Some(known) = self.terminals.known_keys(place) {
             return Ok(known);
         }
-        if self.registers.object(register).unknown
-            && shape.classes.iter().any(|class| class.keys.is_some())
-        {
+        let members = self.registers.object(register);
+        if members.unknown && shape.classes.iter().any(|class| class.keys.is_some()) {
             // How many keys a pattern has left depends on which are present.
             return Err(StepError::NeedsExact);
         }
-        let content = self.key_content(object, register, depth)?;
-        Ok(self.terminals.add_keys(place, content)?)
+        if members.others == TextSet::NONE {
+            let content = self.key_content(object, register, depth)?;
+            return Ok(self.terminals.add_keys(place, content)?);
+        }
+        let without = self.registers.add_object(ObjectRegister {
+            others: TextSet::NONE,
+            unknown: false,
+            ..members.clone()
+        });
+        let all = self.key_start(object, without, below)?;
+        self.terminals.add_keys_without(place, all, members.others)
     }
 
     /// Returns the depth where it matters: only near the limit does it decide which values still fit.
@@ -165,7 +182,6 @@ impl Call<'_> {
             allowed,
             classes: Vec::new(),
             covers: false,
-            seen: register.others,
             sets: self.registers.keys.clone(),
             work: Cell::default(),
         };
@@ -427,5 +443,48 @@ impl ObjectProgram {
             }
         }
         register
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use structgen_frontend::json_schema::{SchemaOptions, compile_str};
+
+    use crate::Limits;
+    use crate::network::Network;
+    use crate::program::Program;
+
+    #[test]
+    fn a_key_that_differs_from_all_seen_ones_is_read_in_the_same_states() {
+        let of_pattern = r#"{"type": "object", "patternProperties": {"^[a-z]{2,4}$": {"type": "integer"}},
+            "additionalProperties": false}"#;
+        for schema in [of_pattern, r#"{"type": "object"}"#] {
+            let compiled = compile_str(schema, &SchemaOptions::new()).unwrap();
+            let program = Program::new(compiled.grammar, Limits::default()).unwrap();
+            let network = Network::new(Arc::new(program)).unwrap();
+            let call = network.call();
+            let key_after = |text: &str| {
+                let set = call.step_all(call.start(), text.as_bytes());
+                let set = set.unwrap().expect("it is allowed");
+                let [element] = *call.elements(set) else {
+                    panic!("one key is read");
+                };
+                (element.frame.terminal, element.frame.state)
+            };
+            let first = key_after(r#"{"xyz"#);
+            for members in [
+                r#"{"ab":1,"#,
+                r#"{"ab":1,"xa":2,"#,
+                r#"{"abcd":1,"ab":2,"xy":3,"#,
+            ] {
+                assert_eq!(first, key_after(&format!("{members}\"xyz")), "{members}");
+                let (terminal, state) = key_after(&format!("{members}\"ab"));
+                assert_eq!(terminal, first.0, "{members}");
+                // It may not end here, as "ab" is there.
+                assert_ne!(state, key_after(r#"{"ab"#).1, "{members}");
+            }
+        }
     }
 }

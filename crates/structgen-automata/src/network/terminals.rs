@@ -11,7 +11,7 @@ use super::distinct::ItemMachine;
 use super::values::Excluded;
 use super::written::CostClass;
 use crate::json::{
-    ClassMachine, Content, KeyContent, Punctuation, PunctuationMachine, StringMachine,
+    ClassMachine, Content, KeyContent, Punctuation, PunctuationMachine, StringMachine, TextSet,
 };
 use crate::program::{CommonTerminal, NodeId, Program};
 use crate::terminal::{DEAD, START, Terminal, TerminalState};
@@ -27,7 +27,7 @@ pub(crate) struct Terminals {
     /// The number of terminals so far.
     len: AtomicU32,
     punctuation: Memo<(Punctuation, u32), u32>,
-    keys: Memo<KeyPlace, Option<u32>>,
+    keys: Memo<KeyPlace, Option<KeyStart>>,
     /// The costs of an object's declared keys beyond their bytes.
     weights: Memo<WeightPlace, Arc<[Option<u32>]>>,
     /// By object and class of keys.
@@ -50,6 +50,13 @@ type Built = OnceLock<Arc<Terminal>>;
 /// What the next key of an object depends on: the object, its register, its depth if that is near the limit, and the
 /// class of costs of related values.
 type KeyPlace = (u32, u32, u32, CostClass);
+
+/// Where the next key of an object begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeyStart {
+    pub(super) terminal: u32,
+    pub(super) state: TerminalState,
+}
 
 /// What the weights of an object's keys depend on: the object, its depth if that is near the limit, and the class of
 /// costs of related values.
@@ -160,21 +167,42 @@ impl Terminals {
             .get_or_insert_with(place, || self.add(terminal)))
     }
 
-    /// Returns the cached terminal of an object's next key; `Some(None)` if no key may come.
-    pub(super) fn known_keys(&self, state: KeyPlace) -> Option<Option<u32>> {
-        self.keys.get(&state).copied()
+    /// Returns the cached start of an object's next key; `Some(None)` if no key may come.
+    pub(super) fn known_keys(&self, place: KeyPlace) -> Option<Option<KeyStart>> {
+        self.keys.get(&place).copied()
     }
 
     /// Builds the terminal of an object's next key; `None` if no key may come.
     pub(super) fn add_keys(
         &self,
-        state: KeyPlace,
+        place: KeyPlace,
         content: KeyContent,
-    ) -> Result<Option<u32>, LimitExceeded> {
+    ) -> Result<Option<KeyStart>, LimitExceeded> {
         let terminal = self.strings(content)?;
-        Ok(*self
-            .keys
-            .get_or_insert_with(state, || terminal.map(|it| self.add(it))))
+        Ok(*self.keys.get_or_insert_with(place, || {
+            terminal.map(|terminal| KeyStart {
+                terminal: self.add(terminal),
+                state: START,
+            })
+        }))
+    }
+
+    /// Adds the start of a key that is none of those seen, in the terminal of the object's keys; `None` if no key may
+    /// come.
+    pub(super) fn add_keys_without(
+        &self,
+        place: KeyPlace,
+        all: Option<KeyStart>,
+        seen: TextSet,
+    ) -> Result<Option<KeyStart>, StepError> {
+        let start = match all {
+            Some(KeyStart { terminal, .. }) => {
+                let state = self.get(terminal).start_without(seen.number())?;
+                Some(KeyStart { terminal, state }).filter(|_| state != DEAD)
+            }
+            None => None,
+        };
+        Ok(*self.keys.insert(place, start))
     }
 
     /// Returns the cached costs of an object's declared keys beyond their bytes.

@@ -4,9 +4,8 @@ use rustc_hash::FxHashSet;
 
 use super::register::ObjectRegister;
 use super::sets::Place;
-use super::{Call, Element, Frame, Memory, SetId};
+use super::{Call, Element, Memory, SetId};
 use crate::program::{Alternative, ArrayProgram, KeyClass, MembersLeft, Node, NodeId};
-use crate::terminal::START;
 
 /// The maximum number of members of a counted object for which it is planned how the others can be completed.
 const MAX_PLANS: usize = 16;
@@ -154,7 +153,7 @@ impl Call<'_> {
         let register = self.registers.object(frame.data);
         let depth = self.sets.depth(below) + 1;
         // Once a key has begun, it decides which members may follow in order, and what is counted.
-        let is_open = !is_key || self.is_opened(frame);
+        let is_open = !is_key || self.is_opened(object, element);
         if shape.is_counted() {
             return is_open && self.has_many_members(object, register, depth);
         }
@@ -223,9 +222,12 @@ impl Call<'_> {
         !shape.is_counted() && with_any_key.any(fits)
     }
 
-    /// Returns whether a string's state is the one after its opening quote.
-    fn is_opened(&self, frame: Frame) -> bool {
-        let start = self.cursor(frame.with_state(START));
+    /// Returns whether the state of an object's key is the one after its opening quote.
+    fn is_opened(&self, object: u32, Element { frame, below }: Element) -> bool {
+        let Ok(Some(start)) = self.key_start(object, frame.data, below) else {
+            return false;
+        };
+        let start = self.cursor(frame.with_state(start.state));
         let opened = start.step(b'"', Memory::Sketch).ok().flatten();
         opened.is_some_and(|opened| opened.state() == frame.state)
     }
