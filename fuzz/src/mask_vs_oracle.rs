@@ -3,6 +3,7 @@
 use structgen_frontend::json_schema::{
     FormatMode, KeyOrder, Profile, SchemaLimits, SchemaOptions, compile,
 };
+use structgen_grammar::{Indent, Whitespace};
 
 use crate::SplitMix;
 use crate::generator::SchemaGenerator;
@@ -19,7 +20,17 @@ pub fn mask_vs_oracle(data: &[u8]) -> bool {
     let schema = SchemaGenerator::document(&mut random);
     let profile = [Profile::Generate, Profile::Exact][random.below(2)];
     let order = [KeyOrder::Declared, KeyOrder::RequiredFirst, KeyOrder::Any][random.below(3)];
+    let whitespace = [
+        Whitespace::Compact,
+        Whitespace::Spaced,
+        Whitespace::OneSpace,
+        Whitespace::Indented {
+            indent: Indent::Spaces(2),
+        },
+        Whitespace::Bounded { max: 3 },
+    ][random.below(5)];
     let options = SchemaOptions::new()
+        .with_whitespace(whitespace)
         .with_profile(profile)
         .with_order(order)
         .with_formats(FormatMode::Annotate)

@@ -12,7 +12,7 @@ use crate::SplitMix;
 use crate::clock::timed;
 
 /// Tokens that cross the borders of JSON, behind those of the single bytes.
-const PIECES: [&str; 28] = [
+const PIECES: [&str; 32] = [
     "\":",
     "\": ",
     "\",",
@@ -37,6 +37,10 @@ const PIECES: [&str; 28] = [
     "aa",
     "  ",
     "a\":1,\"",
+    "{\"a\":1,\"a\":",
+    "{\"\":1,\"a",
+    "[1,1",
+    "[\"a\",\"a\"",
     "aaaaaaaaaaaaaaaaaaaa",
     "abababababababababab12",
     "                    ",

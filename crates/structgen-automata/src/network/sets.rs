@@ -511,10 +511,9 @@ impl Frame {
     /// Returns the frame with its terminal in another state; the text that led there is lost.
     #[must_use]
     pub fn with_state(self, state: TerminalState) -> Self {
-        let extra = if self.extra == NOT_BEGUN {
-            0
-        } else {
-            self.extra
+        let extra = match self.keeps_text() {
+            true => LOST,
+            false => self.extra,
         };
         Self {
             state,

@@ -1,12 +1,13 @@
 //! Objects with many keys, and alternatives that differ in keys: memory grows linearly, not quadratically and not with
 //! the number of subsets.
 
-use structgen_constraint::{CompiledConstraint, ConstraintOptions};
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
 use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
 
+use structgen_grammar::Whitespace;
 use structgen_vocab::TokenId;
 
-use crate::support::{compile, vocabulary};
+use crate::support::{compile, compile_with, vocabulary, vocabulary_with};
 
 fn schema(text: &str) -> CompiledConstraint {
     let options = SchemaOptions::new().with_profile(Profile::Exact);
@@ -201,6 +202,76 @@ fn a_declared_key_is_not_the_cheapest_of_a_pattern_that_has_its_text() {
             matcher.accept_token(token).expect("it is allowed");
             cost = matcher.completion_cost().expect("within limits");
             written.push(token);
+        }
+    }
+}
+
+#[test]
+fn a_token_with_whole_members_or_items_knows_them() {
+    let members = [
+        r#"{"a":1,"a":"#,
+        r#"{"a":1,"":"#,
+        r#"{"a":1,"b":"#,
+        r#"{"a":{"a":1,"a":"#,
+        r#"{"a":{"a":1},"b":"#,
+        r#""a":1,"a":"#,
+        r#""a":1,"b":"#,
+        r#""a":1,"":"#,
+        r#""c":1,"a":"#,
+        r#""":1,"":"#,
+        r#""":1,"a":"#,
+    ];
+    let items = [
+        "[1,1,",
+        "[1,2,",
+        "[null,1,",
+        "[1,null",
+        "[[1],[1]",
+        "1,1,",
+        "1,2,",
+        r#""a","a""#,
+        r#"{"a":1},{"a":1}"#,
+        "null,1",
+        "1,null",
+    ];
+    let whitespaces = [
+        Whitespace::Compact,
+        Whitespace::Spaced,
+        Whitespace::Bounded { max: 4 },
+    ];
+    for (schema, tokens, begun) in [
+        (
+            r#"{"type": "object"}"#,
+            &members[..],
+            ["", "{", r#"{"c":1,"#, r#"{"":{"#],
+        ),
+        (
+            r#"{"type": "array", "uniqueItems": true, "items": {"type": ["array", "integer"]}}"#,
+            &items[..],
+            ["", "[", "[[1],", "[[],"],
+        ),
+        (
+            r#"{"type": "array", "uniqueItems": true}"#,
+            &items[..],
+            ["", "[", "[2,", "[1,"],
+        ),
+    ] {
+        for whitespace in whitespaces {
+            let options = SchemaOptions::new()
+                .with_profile(Profile::Exact)
+                .with_whitespace(whitespace);
+            let compiled = json_schema::compile_str(schema, &options).expect("a schema");
+            let constraint = compile_with(compiled.grammar, &vocabulary_with(tokens));
+            for begun in begun {
+                let mut matcher = constraint.matcher();
+                for byte in begun.bytes() {
+                    let token = TokenId(u32::from(byte));
+                    matcher.accept_token(token).expect("it is allowed");
+                }
+                let mask = matcher.mask().expect("within limits");
+                let naive = oracle::mask(&matcher).expect("within limits");
+                assert_eq!(mask.bits(), &naive, "{begun:?} {whitespace:?}");
+            }
         }
     }
 }
