@@ -158,6 +158,11 @@ pub trait Machine {
         None
     }
 
+    /// Returns whether the machine is that of a JSON string, from its first quote to its last.
+    fn is_string(&self) -> bool {
+        false
+    }
+
     /// Returns whether some state is within a span of an input and has [continuations](Machine::continuations).
     fn is_grounded(&self) -> bool {
         false

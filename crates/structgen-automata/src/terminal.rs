@@ -64,6 +64,7 @@ pub struct Terminal {
     nullable: Option<u32>,
     counts: bool,
     is_listed: bool,
+    is_string: bool,
     is_grounded: bool,
     is_live: bool,
     source: Mutex<Source>,
@@ -112,6 +113,7 @@ impl Terminal {
         let start = machine.start()?;
         let counts = machine.has_long_counters();
         let is_listed = machine.is_listed();
+        let is_string = machine.is_string();
         let is_grounded = machine.is_grounded();
         let nullable = start.as_ref().and_then(|state| machine.accept(state));
         let is_live = start.is_some();
@@ -132,6 +134,7 @@ impl Terminal {
             nullable,
             counts,
             is_listed,
+            is_string,
             is_grounded,
             is_live,
             source: Mutex::new(Source {
@@ -211,6 +214,13 @@ impl Terminal {
     /// Returns whether some state may be relaxed, see [`Machine::has_long_counters`].
     pub(crate) fn counts(&self) -> bool {
         self.counts
+    }
+
+    /// Returns whether it is a JSON string, see [`Machine::is_string`].
+    #[inline]
+    #[must_use]
+    pub fn is_string(&self) -> bool {
+        self.is_string
     }
 
     /// Returns whether the terminal accepts no text at all.

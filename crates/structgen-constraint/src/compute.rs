@@ -8,6 +8,7 @@ use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 use crate::VocabularyTables;
 use crate::draft::Draft;
 use crate::grounded;
+use crate::in_string::{InString, InStrings, Search};
 use crate::literals;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
@@ -17,6 +18,7 @@ use crate::walk::{AnyText, Only, Stretch, Top, Walk, parts, stretch};
 #[derive(Clone, Copy)]
 pub(crate) struct Compute<'c> {
     pub(crate) tables: &'c VocabularyTables,
+    pub(crate) in_strings: &'c InStrings,
     /// The exact state that the walked state is a sketch (an abstraction) of.
     pub(crate) exact: SetId,
     pub(crate) memory: Memory,
@@ -46,6 +48,7 @@ impl<'c> Compute<'c> {
                 exact,
                 memory,
                 counts,
+                ..
             } = self;
             if let Some(place) = network.literals(element.frame) {
                 let state = (element, &place, exact, memory);
@@ -148,6 +151,7 @@ impl<'c> Compute<'c> {
             counts: self.counts,
             from: ByteSet::ALL,
             only: Only::All,
+            stays: false,
             spaced: Some(self.tables.spaced()),
             strings: Some(self.tables.strings()),
         }
@@ -208,6 +212,18 @@ impl<'c> Compute<'c> {
         // Longer texts may continue in other ways.
         let is_text = !span.goes_on && leaves_by_quote && from == ByteSet::ALL;
         if !is_text || !span.closed.is_subset(ByteClasses::PLAIN) {
+            let inside = |network: &Call<'_>, mask: &mut Draft| {
+                let inside = Walk {
+                    stays: true,
+                    ..whole
+                };
+                inside.run(network, mask)
+            };
+            if from == ByteSet::ALL
+                && let Some(depends) = self.in_string(element, &whole, inside, network, mask)?
+            {
+                return Ok(depends);
+            }
             return whole.run(network, mask);
         }
         let over = |SignedTrie { trie, signs }: &'c SignedTrie| Walk {
@@ -228,7 +244,6 @@ impl<'c> Compute<'c> {
         } else {
             &strings.escaped
         };
-        let mut depends_on_texts = over(escaped).run(network, mask)?;
         // If all text leads to one state, the continuation after the quote is the same for all of it.
         let any_text = AnyText::new(network, element);
         let uniform = match any_text.and_then(|at| at.one_state()) {
@@ -242,8 +257,20 @@ impl<'c> Compute<'c> {
         };
         let closing = over(&strings.closing);
         let Some((text, only, except)) = uniform else {
+            let inside = |network: &Call<'_>, mask: &mut Draft| {
+                let inside = Walk {
+                    stays: true,
+                    ..over(escaped)
+                };
+                inside.run(network, mask)
+            };
+            if let Some(depends) = self.in_string(element, &whole, inside, network, mask)? {
+                return Ok(depends);
+            }
+            let depends_on_texts = over(escaped).run(network, mask)?;
             return Ok(closing.run(network, mask)? | depends_on_texts);
         };
+        let mut depends_on_texts = over(escaped).run(network, mask)?;
         let closed = match text.run(b"\"", network, self.memory) {
             Ok(None) => return Ok(depends_on_texts),
             Ok(Some(closed)) => closed,
@@ -266,6 +293,67 @@ impl<'c> Compute<'c> {
             depends_on_texts |= rest.run(network, mask)?;
         }
         Ok(depends_on_texts)
+    }
+
+    /// Adds the tokens that continue in the string that an element is in, of which `inside` finds those that stay in it.
+    /// Returns whether they depend on what the sketch omits, or `None` if the state of the string does not determine
+    /// what they do in it.
+    fn in_string(
+        self,
+        element: Element,
+        whole: &Walk<'c>,
+        inside: impl Fn(&Call<'_>, &mut Draft) -> Result<bool, LimitExceeded>,
+        network: &Call<'_>,
+        mask: &mut Draft,
+    ) -> Result<Option<bool>, LimitExceeded> {
+        let strings = self.tables.strings();
+        let tables = &strings.before_quote;
+        let top = Top::new(network, element);
+        if !top.at.is_string() {
+            return Ok(None);
+        }
+        let width = mask.width();
+        let inside = || {
+            let mut draft = Draft::new(width);
+            let depends_on_texts = inside(network, &mut draft)?;
+            Ok((!depends_on_texts).then(|| draft.drafted().to_mask(width)))
+        };
+        let search = Search {
+            tables,
+            memory: self.memory,
+            counts: self.counts,
+            cancel: network.cancel_token(),
+        };
+        let place = (element.frame.terminal(), top.at);
+        let Some(InString { inside, closed }) = self.in_strings.of(place, search, inside)? else {
+            return Ok(None);
+        };
+        let any = strings.any.inside(network.program().form().escapes);
+        let mut behind = Vec::with_capacity(closed.len());
+        for (state, tokens) in closed {
+            match top.at_state(*state, network) {
+                Ok(cursor) => behind.push((cursor, tokens)),
+                Err(StepError::NeedsExact) => return Ok(None),
+                Err(StepError::Limit(limit)) => return Err(limit),
+            }
+        }
+        mask.union_with(inside);
+        let mut depends_on_texts = false;
+        for (cursor, tokens) in behind {
+            let SignedTrie { trie, signs } = &any.remainders;
+            let ends = Walk {
+                trie,
+                signs,
+                covered: None,
+                only: Only::Among(tables, tokens),
+                spaced: None,
+                strings: None,
+                ..*whole
+            };
+            ends.allow(&any.at_quote, mask);
+            depends_on_texts |= ends.run_from(TokenTrie::ROOT, cursor, network, mask)?;
+        }
+        Ok(Some(depends_on_texts))
     }
 }
 

@@ -84,6 +84,7 @@ pub(crate) fn walk(
         counts,
         from: ByteSet::ALL,
         only: Only::All,
+        stays: false,
         spaced: None,
         strings: Some(tables.strings()),
     };

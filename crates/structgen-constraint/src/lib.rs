@@ -11,6 +11,7 @@ mod constraint;
 mod draft;
 mod error;
 mod grounded;
+mod in_string;
 mod limits;
 mod literals;
 mod mask;

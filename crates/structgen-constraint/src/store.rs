@@ -9,6 +9,7 @@ use structgen_memo::{Memo, Numbers};
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::draft::Draft;
+use crate::in_string::InStrings;
 use crate::masks::Masks;
 use crate::matcher::Position;
 use crate::named_tokens::NamedTokens;
@@ -53,6 +54,8 @@ pub(crate) struct States {
     steps: Mutex<Vec<Step>>,
     /// Masks that are in a file.
     pub(crate) ready: OnceLock<Ready>,
+    /// What tokens do in the strings of terminals.
+    pub(crate) in_strings: InStrings,
     /// Where accepted tokens lead, see [`States::remember`].
     taken: Numbers,
     /// The number of tokens that must be left to share the mask of a state, see `limits.rs`.
@@ -82,6 +85,7 @@ impl States {
             measure_at: AtomicUsize::new(MEASURE_EVERY),
             steps: Mutex::default(),
             ready: OnceLock::new(),
+            in_strings: InStrings::default(),
             taken: Numbers::default(),
             needed: Memo::default(),
             within: Mutex::default(),
@@ -127,7 +131,7 @@ impl States {
 
     /// Returns the approximate size of the states in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.network.memory() + self.taken.memory()
+        self.network.memory() + self.in_strings.memory() + self.taken.memory()
     }
 
     /// Returns the steps to the states near the start whose masks were computed ahead.

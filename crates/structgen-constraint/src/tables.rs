@@ -1,6 +1,7 @@
 //! Tables that depend on the vocabulary alone: which characters tokens have, and what tokens are inside a JSON string.
 
 mod any_string;
+mod before_quote;
 mod saved;
 mod structure;
 
@@ -15,6 +16,7 @@ use crate::signs::Signs;
 use crate::texts::Texts;
 
 pub(crate) use any_string::{AnyString, AnyStrings};
+pub(crate) use before_quote::{BeforeQuote, ClosingTokens};
 pub use saved::TablesSource;
 use structure::Structure;
 
@@ -61,6 +63,8 @@ pub(crate) struct Strings {
     pub(crate) escaped_closing: SignedTrie,
     /// Strings that may hold anything.
     pub(crate) any: AnyStrings,
+    /// The tokens that close a string, up to the quote.
+    pub(crate) before_quote: BeforeQuote,
 }
 
 impl Strings {
@@ -81,6 +85,7 @@ impl Strings {
         ];
         tries.map(SignedTrie::memory).iter().sum::<usize>()
             + self.any.memory()
+            + self.before_quote.memory()
             + self.at_quote.len() * size_of::<TokenId>()
             + self.prefixes.capacity() * size_of::<(TokenId, ByteClasses)>()
     }
@@ -140,6 +145,7 @@ impl VocabularyTables {
             }
             let more_than_text = [&closing[..], &escaped[..]].concat();
             let any = AnyStrings::new(&vocabulary, plain_texts(texts).bits(), &more_than_text);
+            let before_quote = BeforeQuote::new(&more_than_text);
             let is_closing: FxHashSet<TokenId> = any.closing().collect();
             let escaped_closing = { escaped.iter() }.filter(|(id, _)| is_closing.contains(id));
             Strings {
@@ -150,6 +156,7 @@ impl VocabularyTables {
                 escaped_closing: SignedTrie::new(escaped_closing.copied().collect()),
                 escaped: SignedTrie::new(escaped),
                 any,
+                before_quote,
             }
         };
         let spaced = || {

@@ -166,6 +166,7 @@ impl<'s> Visit<'s> {
     ) -> Result<Arc<Mask>, LimitExceeded> {
         let compute = |memory| Compute {
             tables: &self.shared.tables,
+            in_strings: &self.states.in_strings,
             exact,
             memory,
             counts,

@@ -17,7 +17,7 @@ use self::region::Region;
 use crate::draft::Draft;
 use crate::signs::Signs;
 use crate::statistics::WalkCounts;
-use crate::tables::{AnyString, SignedTrie, Strings};
+use crate::tables::{AnyString, BeforeQuote, ClosingTokens, SignedTrie, Strings};
 use crate::texts::Texts;
 
 pub(crate) use self::cursor::{AnyText, Stretch, Top, parts, stretch};
@@ -68,6 +68,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) from: ByteSet,
     /// Which of the tokens to add.
     pub(crate) only: Only<'w>,
+    /// Whether tokens that close the string which the state is in are left out.
+    pub(crate) stays: bool,
     /// The vocabulary's tokens by the text after a leading space, if the trie is that of the whole vocabulary.
     pub(crate) spaced: Option<&'w Texts>,
     /// What tokens do in strings, if the trie is that of the whole vocabulary.
@@ -83,6 +85,8 @@ pub(crate) enum Only<'w> {
     Without(ByteSet),
     /// Those that have only these classes of bytes before the quote.
     Within(&'w Strings, ByteClasses),
+    /// Those of a set.
+    Among(&'w BeforeQuote, &'w ClosingTokens),
     /// Those whose text has at least this many characters and does not begin with these bytes.
     Closing {
         any: &'w AnyString,
@@ -188,6 +192,9 @@ impl Walk<'_> {
             let walked = self.counts.step();
             if let Some(token) = cancel {
                 token.check_between(walked - 1, walked)?;
+            }
+            if self.stays && byte == b'"' && cursor.closes(self.memory)? {
+                continue;
             }
             // Nothing is stepped to from a leaf.
             let next = match below {
@@ -480,6 +487,7 @@ impl Walk<'_> {
             Only::Within(strings, classes) => {
                 allow(&|token| strings.before_quote(token).is_subset(classes));
             }
+            Only::Among(tables, set) => allow(&|token| tables.has(token, set)),
             Only::Closing {
                 any,
                 except,

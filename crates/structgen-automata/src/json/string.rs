@@ -223,6 +223,10 @@ impl Machine for StringMachine {
         }
     }
 
+    fn is_string(&self) -> bool {
+        true
+    }
+
     fn is_grounded(&self) -> bool {
         matches!(self.content, Content::Grounded(_))
     }

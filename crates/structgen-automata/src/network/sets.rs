@@ -497,6 +497,12 @@ impl Frame {
         (4..11).contains(&(self.node >> KIND_SHIFT))
     }
 
+    /// Returns the number of the terminal in progress.
+    #[must_use]
+    pub fn terminal(self) -> u32 {
+        self.terminal
+    }
+
     /// Returns the state of the terminal in progress.
     #[must_use]
     pub fn state(self) -> TerminalState {

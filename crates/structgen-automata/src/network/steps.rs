@@ -10,7 +10,7 @@ use super::{Call, Element, Frame, Network, SetId};
 ///
 /// A matcher's own state is exact. Masks are computed on sketches, in which thousands of texts share one state. If a
 /// step depends on the text after all, it fails with [`StepError::NeedsExact`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
     /// Every text is kept.
     Exact,

@@ -69,6 +69,13 @@ impl<'t> TerminalCursor<'t> {
         }
     }
 
+    /// As [`Terminal::is_string`].
+    #[inline]
+    #[must_use]
+    pub fn is_string(self) -> bool {
+        self.terminal.is_string()
+    }
+
     /// Returns the state.
     #[inline]
     #[must_use]

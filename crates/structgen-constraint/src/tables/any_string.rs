@@ -207,7 +207,7 @@ impl AnyString {
 }
 
 /// Where some bytes lead.
-enum Place {
+pub(super) enum Place {
     /// No string continues with them.
     Nowhere,
     Inside,
@@ -215,7 +215,7 @@ enum Place {
     Closed(usize),
 }
 
-fn run(string: &Terminal, bytes: &[u8]) -> Place {
+pub(super) fn run(string: &Terminal, bytes: &[u8]) -> Place {
     let step = |state, byte| {
         let next = string.step(state, byte);
         next.expect("a string that may hold anything has no limit")

@@ -7,8 +7,8 @@ use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
 use structgen_vocab::{TokenId, TokenMask, TokenTrie, Vocabulary};
 
 use super::{
-    AnyStrings, SignedTrie, Strings, Structure, VocabularyTables, first_bytes, plain_texts,
-    prefixes,
+    AnyStrings, BeforeQuote, SignedTrie, Strings, Structure, VocabularyTables, first_bytes,
+    plain_texts, prefixes,
 };
 use crate::signs::Signs;
 use crate::texts::Texts;
@@ -176,8 +176,10 @@ impl Strings {
             { tokens.map(|&id| (id, vocabulary.token_bytes(id).unwrap_or_default())) }.collect()
         };
         let (text, escapes) = (tokens_of(&closing), tokens_of(&escaped));
+        let more_than_text = [&text[..], &escapes[..]].concat();
         Ok(Self {
-            any: AnyStrings::new(vocabulary, plain, &[&text[..], &escapes[..]].concat()),
+            any: AnyStrings::new(vocabulary, plain, &more_than_text),
+            before_quote: BeforeQuote::new(&more_than_text),
             prefixes: prefixes(text.into_iter()),
             closing,
             remainders,

@@ -2,7 +2,7 @@
 
 use structgen_automata::{
     ByteSet, Call, Element, Ends, LimitExceeded, Memory, SHORT_TEXT, SetId, Span, StepError,
-    TerminalCursor,
+    TerminalCursor, TerminalState,
 };
 
 use crate::draft::Draft;
@@ -29,7 +29,7 @@ pub(crate) enum Cursor<'n> {
 #[derive(Clone, Copy)]
 pub(crate) struct Top<'n> {
     element: Element,
-    pub(super) at: TerminalCursor<'n>,
+    pub(crate) at: TerminalCursor<'n>,
 }
 
 impl<'n> Top<'n> {
@@ -85,6 +85,16 @@ impl<'n> Top<'n> {
             }
         }
         Cursor::of(network, self.moved_to(at)).map(Some)
+    }
+
+    /// Returns the cursor with the terminal in another state.
+    pub(crate) fn at_state(
+        self,
+        state: TerminalState,
+        network: &'n Call<'_>,
+    ) -> Result<Cursor<'n>, StepError> {
+        let frame = self.element.frame.with_state(state);
+        Cursor::of(network, self.moved_to(network.cursor(frame)))
     }
 
     /// Returns the top with its terminal in another state.
@@ -193,6 +203,18 @@ impl<'n> Cursor<'n> {
                 let both = network.union(own, next)?;
                 Self::new(network, both).map(Some)
             }
+        }
+    }
+
+    /// Returns whether a quote closes the string that the terminal on top reads.
+    pub(super) fn closes(self, memory: Memory) -> Result<bool, LimitExceeded> {
+        let Self::Inside(top) = self else {
+            return Ok(false);
+        };
+        match top.at.step(b'"', memory) {
+            Ok(closed) => Ok(closed.is_some_and(|closed| closed.accept().is_some())),
+            Err(StepError::NeedsExact) => Ok(false),
+            Err(StepError::Limit(limit)) => Err(limit),
         }
     }
 

@@ -42,6 +42,7 @@ impl Walk<'_> {
             let next = match at.step(byte, self.memory) {
                 Ok(Some(next)) if next.accept().is_none() => next,
                 Ok(None) => continue,
+                Ok(Some(_)) if self.stays => continue,
                 ended => {
                     let opened = ended.map(|next| {
                         next.map(|next| match below {

@@ -11,6 +11,7 @@ mod gbnf_extensions;
 mod grounded;
 mod grounded_guarantee;
 mod guides;
+mod in_strings;
 mod many_keys;
 mod masks_equal_the_oracle;
 mod nested_counters;
