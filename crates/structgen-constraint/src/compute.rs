@@ -295,9 +295,9 @@ impl<'c> Compute<'c> {
         Ok(depends_on_texts)
     }
 
-    /// Adds the tokens that continue in the string that an element is in, of which `inside` finds those that stay in it.
-    /// Returns whether they depend on what the sketch omits, or `None` if the state of the string does not determine
-    /// what they do in it.
+    /// Adds the tokens that continue in the string that an element is in, of which `inside` finds those that stay
+    /// there. Returns whether they depend on what the sketch omits, or `None` if the state of the string does not
+    /// determine what they do in it.
     fn in_string(
         self,
         element: Element,

@@ -18,8 +18,10 @@ const MOST: usize = 4_096;
 /// `allOf` and references in place, then through the alternatives that the instance takes (of `anyOf` the first); keys that the schema
 /// does not name so stay behind, in their order.
 pub(crate) fn in_declared_order(document: Document, schema: &Value) -> Document {
+    let dialect = schema.get("$schema").and_then(Value::as_str);
     let orderer = Orderer {
         root: schema,
+        refers_alone: dialect.is_some_and(|uri| uri.contains("/draft-0")),
         arms: RefCell::default(),
     };
     orderer.value(document, &[schema])
@@ -27,6 +29,8 @@ pub(crate) fn in_declared_order(document: Document, schema: &Value) -> Document 
 
 struct Orderer<'s> {
     root: &'s Value,
+    /// Whether keywords beside a `$ref` are ignored, as up to draft 7.
+    refers_alone: bool,
     /// What tells whether a value takes an alternative, by the alternative's address.
     arms: RefCell<HashMap<usize, Judge>>,
 }
@@ -44,6 +48,8 @@ enum Judge {
 struct Said<'s> {
     /// The schemas that it is under.
     schemas: Vec<&'s Map<String, Value>>,
+    /// The references that were followed instead of the schemas in which they are.
+    references: Vec<&'s str>,
     /// The keys that these declare, in order.
     keys: Vec<&'s str>,
     /// Alternatives that are still to be chosen from: of each list the first that is taken, or all.
@@ -125,6 +131,17 @@ impl<'s> Orderer<'s> {
         let Some(schema) = schema.as_object() else {
             return;
         };
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        if self.refers_alone
+            && let Some(uri) = reference
+        {
+            let is_new = !said.references.contains(&uri);
+            if let Some(target) = self.resolve(uri).filter(|_| is_new) {
+                said.references.push(uri);
+                self.read(target, said);
+            }
+            return;
+        }
         let is_known = |known: &&Map<String, Value>| std::ptr::eq(*known, schema);
         if said.schemas.len() >= MOST || said.schemas.iter().any(is_known) {
             return;
@@ -151,7 +168,7 @@ impl<'s> Orderer<'s> {
                     }
                 }
                 "$ref" => {
-                    if let Some(target) = value.as_str().and_then(|uri| self.resolve(uri)) {
+                    if let Some(target) = reference.and_then(|uri| self.resolve(uri)) {
                         self.read(target, said);
                     }
                 }
@@ -298,6 +315,28 @@ mod tests {
             ordered,
             r#"{"b": [{"y": 2, "x": 1}], "c": 3, "d": 4, "a": 2, "z": 1}"#
         );
+    }
+
+    #[test]
+    fn up_to_draft_7_a_reference_stands_alone() {
+        for (dialect, expected) in [
+            (
+                "http://json-schema.org/draft-07/schema#",
+                r#"{"b": 1, "a": 2, "z": 3}"#,
+            ),
+            (
+                "https://json-schema.org/draft/2020-12/schema",
+                r#"{"z": 3, "b": 1, "a": 2}"#,
+            ),
+        ] {
+            let schema = json!({
+                "$schema": dialect,
+                "definitions": {"more": {"properties": {"b": {}, "a": {}}}},
+                "allOf": [{"properties": {"z": {}}, "$ref": "#/definitions/more"}, {"$ref": "#"}],
+            });
+            let document = Document::parse(r#"{"b": 1, "a": 2, "z": 3}"#).unwrap();
+            assert_eq!(in_declared_order(document, &schema).to_string(), expected);
+        }
     }
 
     #[test]
