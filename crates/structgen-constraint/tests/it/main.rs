@@ -12,6 +12,7 @@ mod grounded;
 mod grounded_guarantee;
 mod guides;
 mod in_strings;
+mod large_vocabulary;
 mod many_keys;
 mod masks_equal_the_oracle;
 mod nested_counters;
