@@ -158,7 +158,7 @@ pub trait Machine {
         None
     }
 
-    /// Returns whether the machine is that of a JSON string, from its first quote to its last.
+    /// Returns whether the machine reads a JSON string with its quotes. Its steps never depend on what a sketch omits.
     fn is_string(&self) -> bool {
         false
     }

@@ -8,7 +8,7 @@ use structgen_vocab::{TokenId, TokenMask, TokenTrie};
 use crate::VocabularyTables;
 use crate::draft::Draft;
 use crate::grounded;
-use crate::in_string::{InString, InStrings, Search};
+use crate::in_string::{InStrings, Search};
 use crate::literals;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
@@ -212,15 +212,8 @@ impl<'c> Compute<'c> {
         // Longer texts may continue in other ways.
         let is_text = !span.goes_on && leaves_by_quote && from == ByteSet::ALL;
         if !is_text || !span.closed.is_subset(ByteClasses::PLAIN) {
-            let inside = |network: &Call<'_>, mask: &mut Draft| {
-                let inside = Walk {
-                    stays: true,
-                    ..whole
-                };
-                inside.run(network, mask)
-            };
             if from == ByteSet::ALL
-                && let Some(depends) = self.in_string(element, &whole, inside, network, mask)?
+                && let Some(depends) = self.in_string(element, &whole, network, mask)?
             {
                 return Ok(depends);
             }
@@ -257,14 +250,7 @@ impl<'c> Compute<'c> {
         };
         let closing = over(&strings.closing);
         let Some((text, only, except)) = uniform else {
-            let inside = |network: &Call<'_>, mask: &mut Draft| {
-                let inside = Walk {
-                    stays: true,
-                    ..over(escaped)
-                };
-                inside.run(network, mask)
-            };
-            if let Some(depends) = self.in_string(element, &whole, inside, network, mask)? {
+            if let Some(depends) = self.in_string(element, &over(escaped), network, mask)? {
                 return Ok(depends);
             }
             let depends_on_texts = over(escaped).run(network, mask)?;
@@ -295,14 +281,12 @@ impl<'c> Compute<'c> {
         Ok(depends_on_texts)
     }
 
-    /// Adds the tokens that continue in the string that an element is in, of which `inside` finds those that stay
-    /// there. Returns whether they depend on what the sketch omits, or `None` if the state of the string does not
-    /// determine what they do in it.
+    /// Adds the tokens that continue in the string that an element is in, given the walk that finds those that stay
+    /// there. Returns whether they depend on what the sketch omits, or `None` if all of them are to be walked.
     fn in_string(
         self,
         element: Element,
-        whole: &Walk<'c>,
-        inside: impl Fn(&Call<'_>, &mut Draft) -> Result<bool, LimitExceeded>,
+        walk: &Walk<'c>,
         network: &Call<'_>,
         mask: &mut Draft,
     ) -> Result<Option<bool>, LimitExceeded> {
@@ -313,10 +297,15 @@ impl<'c> Compute<'c> {
             return Ok(None);
         }
         let width = mask.width();
-        let inside = || {
-            let mut draft = Draft::new(width);
-            let depends_on_texts = inside(network, &mut draft)?;
-            Ok((!depends_on_texts).then(|| draft.drafted().to_mask(width)))
+        let find_inside = || {
+            let mut inside = Draft::new(width);
+            let stays = Walk {
+                stays: true,
+                ..*walk
+            };
+            let depends_on_texts = stays.run(network, &mut inside)?;
+            debug_assert!(!depends_on_texts, "steps of strings do not depend on texts");
+            Ok(inside.drafted().to_mask(width))
         };
         let search = Search {
             tables,
@@ -325,22 +314,22 @@ impl<'c> Compute<'c> {
             cancel: network.cancel_token(),
         };
         let place = (element.frame.terminal(), top.at);
-        let Some(InString { inside, closed }) = self.in_strings.of(place, search, inside)? else {
+        let Some(found) = self.in_strings.of(place, search, find_inside)? else {
             return Ok(None);
         };
-        let any = strings.any.inside(network.program().form().escapes);
-        let mut behind = Vec::with_capacity(closed.len());
-        for (state, tokens) in closed {
+        let mut closed = Vec::with_capacity(found.closed.len());
+        for (state, tokens) in &found.closed {
             match top.at_state(*state, network) {
-                Ok(cursor) => behind.push((cursor, tokens)),
+                Ok(cursor) => closed.push((cursor, tokens)),
                 Err(StepError::NeedsExact) => return Ok(None),
                 Err(StepError::Limit(limit)) => return Err(limit),
             }
         }
-        mask.union_with(inside);
+        mask.union_with(&found.inside);
+        let any = strings.any.inside(network.program().form().escapes);
+        let SignedTrie { trie, signs } = &any.remainders;
         let mut depends_on_texts = false;
-        for (cursor, tokens) in behind {
-            let SignedTrie { trie, signs } = &any.remainders;
+        for (cursor, tokens) in closed {
             let ends = Walk {
                 trie,
                 signs,
@@ -348,7 +337,7 @@ impl<'c> Compute<'c> {
                 only: Only::Among(tables, tokens),
                 spaced: None,
                 strings: None,
-                ..*whole
+                ..*walk
             };
             ends.allow(&any.at_quote, mask);
             depends_on_texts |= ends.run_from(TokenTrie::ROOT, cursor, network, mask)?;

@@ -14,12 +14,13 @@ use structgen_vocab::{TokenId, TokenTrie};
 
 use crate::Mask;
 use crate::statistics::WalkCounts;
+use crate::store::limit;
 use crate::tables::{BeforeQuote, ClosingTokens};
 
-/// The tokens that are more than text, by what they do in a string from some state on.
+/// What tokens do in a string from some state on.
 #[derive(Debug)]
 pub(crate) struct InString {
-    /// The tokens that stay in the string.
+    /// The tokens that stay in the string, without the texts of its span.
     pub(crate) inside: Mask,
     /// The states after the closing quote, and the tokens that lead there.
     pub(crate) closed: Closed,
@@ -27,39 +28,58 @@ pub(crate) struct InString {
 
 type Closed = Box<[(TerminalState, ClosingTokens)]>;
 
-/// What is known of the states of terminals.
-#[derive(Debug, Default)]
+/// What tokens do in strings, by terminal, state, and the memory of the walk.
+#[derive(Debug)]
 pub(crate) struct InStrings {
     known: Memo<(u32, TerminalState, Memory), Option<InString>>,
     /// The number of bytes that they own.
     bytes: AtomicUsize,
+    /// The maximum number of these bytes.
+    limit: usize,
 }
 
+/// For each state after the quote, what may follow it is walked. If there are more, as many keys of one object, the
+/// tokens are walked instead.
+const MOST_CLOSED: usize = 8;
+
 impl InStrings {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            known: Memo::default(),
+            bytes: AtomicUsize::new(0),
+            limit,
+        }
+    }
+
     /// Returns what tokens do from a state of a string's terminal, given how those are found that stay in the string;
-    /// `None` if that depends on texts that are not known.
+    /// `None` if the string ends in too many ways, or no memory is left.
     pub(crate) fn of(
         &self,
         (terminal, at): (u32, TerminalCursor<'_>),
         search: Search<'_>,
-        inside: impl FnOnce() -> Result<Option<Mask>, LimitExceeded>,
+        inside: impl FnOnce() -> Result<Mask, LimitExceeded>,
     ) -> Result<Option<&InString>, LimitExceeded> {
         let place = (terminal, at.state(), search.memory);
         if let Some(known) = self.known.get(&place) {
             return Ok(known.as_ref());
         }
-        let closed = match search.closed(at) {
-            Ok(closed) => Some(closed),
-            Err(StepError::NeedsExact) => None,
-            Err(StepError::Limit(limit)) => return Err(limit),
-        };
+        if self.bytes.load(Ordering::Relaxed) >= self.limit {
+            return Ok(None);
+        }
+        let closed = search.closed(at).map_err(limit)?;
         let found = match closed {
-            Some(closed) => inside()?.map(|inside| InString { inside, closed }),
+            Some(closed) => Some(InString {
+                inside: inside()?.kept_elsewhere(),
+                closed,
+            }),
             None => None,
         };
-        let owned = found.as_ref().map_or(0, InString::memory);
-        self.bytes.fetch_add(owned, Ordering::Relaxed);
-        Ok(self.known.insert(place, found).as_ref())
+        let known = self.known.get_or_insert_with(place, || {
+            let owned = found.as_ref().map_or(0, InString::memory);
+            self.bytes.fetch_add(owned, Ordering::Relaxed);
+            found
+        });
+        Ok(known.as_ref())
     }
 
     /// Returns the approximate size in bytes.
@@ -71,7 +91,11 @@ impl InStrings {
 impl InString {
     fn memory(&self) -> usize {
         let sets = self.closed.iter().map(|(_, tokens)| tokens.memory());
-        self.inside.memory() + size_of_val(&*self.closed) + sets.sum::<usize>()
+        let inside = match self.inside.list() {
+            Some(list) => size_of_val(list),
+            None => self.inside.memory(),
+        };
+        inside + size_of_val(&*self.closed) + sets.sum::<usize>()
     }
 }
 
@@ -84,8 +108,8 @@ pub(crate) struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Returns the states to which tokens lead that close the string, and these tokens.
-    fn closed(&self, at: TerminalCursor<'_>) -> Result<Closed, StepError> {
+    /// Returns the states to which tokens lead that close the string, and these tokens; `None` if there are too many.
+    fn closed(&self, at: TerminalCursor<'_>) -> Result<Option<Closed>, StepError> {
         let mut closed = Vec::new();
         self.close(&self.tables.at_once, at, &mut closed)?;
         let trie = &self.tables.closing;
@@ -105,13 +129,16 @@ impl Search<'_> {
             match at.step(trie.node(node).byte(), self.memory)? {
                 Some(next) => {
                     self.close(trie.tokens(node), next, &mut closed)?;
+                    if closed.len() > MOST_CLOSED {
+                        return Ok(None);
+                    }
                     path.push((end, next));
                     node += 1;
                 }
                 None => node = end,
             }
         }
-        Ok(closed.into())
+        Ok(Some(closed.into()))
     }
 
     /// Adds tokens whose text leads to a state, if the quote may follow it.
@@ -124,12 +151,12 @@ impl Search<'_> {
         if tokens.is_empty() {
             return Ok(());
         }
-        let Some(behind) = at.step(b'"', self.memory)? else {
+        let Some(after) = at.step(b'"', self.memory)? else {
             return Ok(());
         };
-        let known = { closed.iter() }.position(|(state, _)| *state == behind.state());
+        let known = { closed.iter() }.position(|(state, _)| *state == after.state());
         let place = known.unwrap_or_else(|| {
-            closed.push((behind.state(), self.tables.none()));
+            closed.push((after.state(), self.tables.none()));
             closed.len() - 1
         });
         for &token in tokens {

@@ -24,8 +24,8 @@ struct Tokens {
     bits: OnceLock<TokenMask>,
     count: OnceLock<usize>,
     fingerprint: OnceLock<u64>,
-    /// Whether the tables of the vocabulary keep the set.
-    is_permanent: bool,
+    /// Whether something else than masks keeps the set, and counts its memory.
+    is_kept_elsewhere: bool,
 }
 
 /// How a set is stored.
@@ -103,17 +103,16 @@ impl Mask {
             bits,
             count: OnceLock::new(),
             fingerprint: OnceLock::new(),
-            is_permanent: false,
+            is_kept_elsewhere: false,
         }))
     }
 
-    /// Creates a mask from bits that the tables of the vocabulary keep.
-    pub(crate) fn permanent(bits: TokenMask) -> Self {
-        let mut mask = Self::of(bits);
-        if let Some(tokens) = Arc::get_mut(&mut mask.0) {
-            tokens.is_permanent = true;
+    /// Returns a new mask as one that something else than other masks keeps, which count its memory otherwise.
+    pub(crate) fn kept_elsewhere(mut self) -> Self {
+        if let Some(tokens) = Arc::get_mut(&mut self.0) {
+            tokens.is_kept_elsewhere = true;
         }
-        mask
+        self
     }
 
     /// Returns whether the token may come next.
@@ -221,7 +220,7 @@ impl Mask {
             Form::Union(sets, tokens) => (sets, tokens.len()),
             Form::Bits => (&[], 0),
         };
-        let sets = sets.iter().filter(|set| !set.0.is_permanent);
+        let sets = sets.iter().filter(|set| !set.0.is_kept_elsewhere);
         self.0.width / 8 * (1 + sets.count()) + size_of::<TokenId>() * tokens + 128
     }
 }

@@ -64,6 +64,9 @@ pub(crate) struct States {
     within: Mutex<Vec<(SetId, u64, Arc<TokenMask>)>>,
 }
 
+/// What tokens do in strings takes at most one byte in so many of those of states.
+const IN_STRINGS: usize = 8;
+
 /// The maximum number of sets of such tokens, each a bit for every token.
 const MOST_WITHIN: usize = 16;
 
@@ -77,15 +80,15 @@ const FEW_TAKEN: usize = 1 << 12;
 const MOST_SCRATCH: usize = 64;
 
 impl States {
-    fn new(network: Network, epoch: u64, mask_bytes: usize) -> Self {
+    fn new(network: Network, epoch: u64, bytes: StoreBytes) -> Self {
         Self {
             network,
             epoch,
-            masks: Masks::new(mask_bytes),
+            masks: Masks::new(bytes.masks),
             measure_at: AtomicUsize::new(MEASURE_EVERY),
             steps: Mutex::default(),
             ready: OnceLock::new(),
-            in_strings: InStrings::default(),
+            in_strings: InStrings::new(bytes.states / IN_STRINGS),
             taken: Numbers::default(),
             needed: Memo::default(),
             within: Mutex::default(),
@@ -153,7 +156,7 @@ impl Store {
     ) -> Result<Self, LimitExceeded> {
         let network = Network::for_tokens(program, tables.token_lengths())?;
         Ok(Self {
-            states: ArcSwap::from_pointee(States::new(network, 0, bytes.masks)),
+            states: ArcSwap::from_pointee(States::new(network, 0, bytes)),
             bytes,
             making_room: Mutex::default(),
             counters: Counters::default(),
@@ -235,7 +238,7 @@ impl Store {
     fn next(&self, states: &States, shared: &Shared) -> Result<States, LimitExceeded> {
         let program = states.network.program().clone();
         let network = Network::for_tokens(program, shared.tables.token_lengths())?;
-        Ok(States::new(network, states.epoch + 1, self.bytes.masks))
+        Ok(States::new(network, states.epoch + 1, self.bytes))
     }
 
     fn replace(&self, states: &States, next: States) {

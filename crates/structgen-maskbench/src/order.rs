@@ -21,7 +21,7 @@ pub(crate) fn in_declared_order(document: Document, schema: &Value) -> Document 
     let dialect = schema.get("$schema").and_then(Value::as_str);
     let orderer = Orderer {
         root: schema,
-        refers_alone: dialect.is_some_and(|uri| uri.contains("/draft-0")),
+        refers_alone: dialect.is_some_and(|uri| uri.contains("json-schema.org/draft-0")),
         arms: RefCell::default(),
     };
     orderer.value(document, &[schema])

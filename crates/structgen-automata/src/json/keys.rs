@@ -26,7 +26,7 @@ pub(crate) struct KeyContent {
     pub(crate) classes: Vec<ClassContent>,
     /// Whether every text is in one of the classes.
     pub(crate) covers: bool,
-    /// The sets of keys that were seen, and so may not come again. Which set it is depends on where the key starts.
+    /// The sets of undeclared keys that objects have so far. The state of a key has the one that it must not be in.
     pub(crate) sets: Arc<TextSets>,
     /// The work of the classes' machines for these keys so far.
     pub(crate) work: Cell<u64>,

@@ -93,8 +93,8 @@ impl Call<'_> {
 
     /// Returns where the next key begins, or `None` if none may come.
     ///
-    /// Objects that differ only in their undeclared keys read the next one in one terminal, from different states. What
-    /// is read of a key soon differs from all of these, and then the states are the same.
+    /// Objects that differ only in their undeclared keys read the next one in one terminal, from different states. Once
+    /// the text read begins like none of the keys seen, the states are the same.
     pub(super) fn key_start(
         &self,
         object: u32,
@@ -114,7 +114,7 @@ impl Call<'_> {
             // How many keys a pattern has left depends on which are present.
             return Err(StepError::NeedsExact);
         }
-        if members.others == TextSet::NONE {
+        if members.others == TextSet::NONE && !members.unknown {
             let content = self.key_content(object, register, depth)?;
             return Ok(self.terminals.add_keys(place, content)?);
         }

@@ -77,7 +77,8 @@ impl Call<'_> {
             if !frame.reads() || !self.terminals.get(frame.terminal).counts() {
                 continue;
             }
-            begins |= frame.state == START;
+            // A key has a start for each set of keys that were seen.
+            begins |= frame.state == START || frame.is_key() && frame.extra == 0;
             let terminal = self.terminals.get(frame.terminal);
             let state = terminal.relaxed(frame.state, reach);
             if state != frame.state {

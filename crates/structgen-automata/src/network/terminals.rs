@@ -196,11 +196,11 @@ impl Terminals {
         seen: TextSet,
     ) -> Result<Option<KeyStart>, StepError> {
         let start = match all {
-            Some(KeyStart { terminal, .. }) => {
+            Some(KeyStart { terminal, .. }) if seen != TextSet::NONE => {
                 let state = self.get(terminal).start_without(seen.number())?;
                 Some(KeyStart { terminal, state }).filter(|_| state != DEAD)
             }
-            None => None,
+            all => all,
         };
         Ok(*self.keys.insert(place, start))
     }

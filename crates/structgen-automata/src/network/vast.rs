@@ -224,10 +224,11 @@ impl Call<'_> {
 
     /// Returns whether the state of an object's key is the one after its opening quote.
     fn is_opened(&self, object: u32, Element { frame, below }: Element) -> bool {
-        let Ok(Some(start)) = self.key_start(object, frame.data, below) else {
-            return false;
+        let start = match self.key_start(object, frame.data, below) {
+            Ok(Some(start)) if start.terminal == frame.terminal => start.state,
+            _ => return false,
         };
-        let start = self.cursor(frame.with_state(start.state));
+        let start = self.cursor(frame.with_state(start));
         let opened = start.step(b'"', Memory::Sketch).ok().flatten();
         opened.is_some_and(|opened| opened.state() == frame.state)
     }

@@ -159,7 +159,7 @@ impl AnyString {
             }
         }
         Self {
-            inside: Mask::permanent(inside),
+            inside: Mask::of(inside).kept_elsewhere(),
             at_quote,
             texts_at_quote,
             remainders: SignedTrie::new(remainders),

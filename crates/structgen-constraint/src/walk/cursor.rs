@@ -6,6 +6,7 @@ use structgen_automata::{
 };
 
 use crate::draft::Draft;
+use crate::store::limit;
 use crate::texts::Texts;
 
 /// The state of a walk: usually inside one terminal, where a step is a table lookup.
@@ -211,11 +212,8 @@ impl<'n> Cursor<'n> {
         let Self::Inside(top) = self else {
             return Ok(false);
         };
-        match top.at.step(b'"', memory) {
-            Ok(closed) => Ok(closed.is_some_and(|closed| closed.accept().is_some())),
-            Err(StepError::NeedsExact) => Ok(false),
-            Err(StepError::Limit(limit)) => Err(limit),
-        }
+        let closed = top.at.step(b'"', memory).map_err(limit)?;
+        Ok(closed.is_some_and(|closed| closed.accept().is_some()))
     }
 
     /// Returns the top of the stack if the terminal cannot end.

@@ -207,7 +207,7 @@ fn a_declared_key_is_not_the_cheapest_of_a_pattern_that_has_its_text() {
 }
 
 #[test]
-fn a_token_with_whole_members_or_items_knows_them() {
+fn a_token_with_two_equal_keys_or_items_is_not_allowed() {
     let members = [
         r#"{"a":1,"a":"#,
         r#"{"a":1,"":"#,
