@@ -6,6 +6,7 @@
 //! plus accepting its token. What an engine builds once per tokenizer is in neither.
 
 mod case;
+mod compared;
 mod document;
 mod encode;
 mod engine;
@@ -16,6 +17,7 @@ mod run;
 mod statistics;
 
 pub use case::{Case, CaseError, Instance, case_files};
+pub use compared::{ComparedMasks, WrongMask, compare_masks};
 pub use encode::encode_answer;
 pub use engine::{Engine, Structgen};
 pub use forced::{ForcedCounts, count_forced};

@@ -1,4 +1,4 @@
-//! The undeclared keys of an object: how many there are of a class, and the lengths of the shortest.
+//! The undeclared keys of an object: how many there are of a class, and what the shortest cost.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,15 +11,23 @@ use crate::json::is_plain;
 use crate::{LimitExceeded, Machine};
 use structgen_regular::{RegularLimits, RegularMachine, RegularState};
 
-/// The lengths of the shortest undeclared keys of a class, as far as they were requested.
+/// The costs of the shortest undeclared keys of a class, as far as they were requested.
 #[derive(Debug, Default)]
-pub(crate) struct KeyLengths(Mutex<Known>);
+pub(crate) struct KeyCosts(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    lengths: Vec<u32>,
+    costs: Vec<u32>,
     /// Whether the class has no other keys.
     are_all: bool,
+}
+
+/// The strings that lead to a state.
+#[derive(Clone, Copy, Default)]
+struct Paths {
+    count: usize,
+    /// The maximum, over the states on these paths, of the bytes read and the cost of the state.
+    bound: u32,
 }
 
 /// A step is made from each state by every byte.
@@ -33,12 +41,16 @@ impl KeyClass {
         Self {
             keys,
             value,
-            lengths: KeyLengths::default(),
+            costs: KeyCosts::default(),
         }
     }
 
-    /// Returns the lengths in JSON of the `n` shortest keys that are not declared, ascending; fewer if there are not as
-    /// many. All calls must name the same declared keys.
+    /// Returns the costs of the `n` shortest keys that are not declared, ascending; fewer if there are not as many. All
+    /// calls must name the same declared keys.
+    ///
+    /// The cost of a key is its length in JSON, or more: what the key's terminal promises on the way may be longer than
+    /// the key, as the completions that a machine knows are not always the shortest. While the key is not taken, the
+    /// terminal promises at most this.
     pub(crate) fn shortest(
         &self,
         n: usize,
@@ -49,21 +61,17 @@ impl KeyClass {
             // One character suffices: there are more of them than is ever requested.
             return Ok(vec![1; n]);
         };
-        let mut known = self
-            .lengths
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if known.lengths.len() < n && !known.are_all {
+        let mut known = self.costs.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.costs.len() < n && !known.are_all {
             *known = shortest(keys, n.next_power_of_two(), declared, limits)?;
         }
-        let n = known.lengths.len().min(n);
-        Ok(known.lengths[..n].to_vec())
+        let n = known.costs.len().min(n);
+        Ok(known.costs[..n].to_vec())
     }
 }
 
 /// Counts strings level by level. Since the machine is deterministic, the number of paths to a state is the number of
-/// strings that lead to it.
+/// strings that lead to it. With them goes the most that the machine promises on one of these paths.
 fn shortest(
     keys: &Regular,
     n: usize,
@@ -73,9 +81,12 @@ fn shortest(
     let bytes_per_byte = if is_plain(keys) { 1 } else { LONGEST_ESCAPE };
     let mut machine = RegularMachine::new(keys, limits)?;
     let start = machine.start()?;
-    let mut lengths = Vec::new();
-    let mut level: FxHashMap<RegularState, usize> = FxHashMap::default();
-    level.extend(start.map(|start| (start, 1)));
+    let mut costs = Vec::new();
+    let mut level: FxHashMap<RegularState, Paths> = FxHashMap::default();
+    if let Some(start) = start {
+        let bound = machine.cost(&start);
+        level.insert(start, Paths { count: 1, bound });
+    }
     let mut by_length: FxHashMap<usize, Vec<&str>> = FxHashMap::default();
     for key in declared {
         by_length.entry(key.len()).or_default().push(key);
@@ -95,19 +106,21 @@ fn shortest(
                 *of_declared.entry(state).or_default() += 1;
             }
         }
-        for (state, &count) in &level {
+        for (state, paths) in &level {
             if machine.accept(state).is_some() {
-                let count = count.saturating_sub(of_declared.get(state).copied().unwrap_or(0));
-                let missing = n - lengths.len();
-                let bytes = length.saturating_mul(bytes_per_byte);
-                lengths.resize(lengths.len() + count.min(missing), bytes);
+                let declared = of_declared.get(state).copied().unwrap_or(0);
+                let count = paths.count.saturating_sub(declared);
+                let missing = n - costs.len();
+                let bytes = paths.bound.saturating_mul(bytes_per_byte);
+                costs.resize(costs.len() + count.min(missing), bytes);
             }
         }
-        if lengths.len() >= n {
+        if costs.len() >= n {
             break;
         }
-        let mut next: FxHashMap<RegularState, usize> = FxHashMap::default();
-        for (state, count) in level {
+        length = length.saturating_add(1);
+        let mut next: FxHashMap<RegularState, Paths> = FxHashMap::default();
+        for (state, Paths { count, bound }) in level {
             steps += BYTES;
             if steps > MAX_STEPS {
                 return Err(LimitExceeded {
@@ -121,17 +134,20 @@ fn shortest(
                 let (_, high) = machine.equivalent_bytes(&state, byte);
                 if let Some(next_state) = machine.step(&state, byte)? {
                     let alike = usize::from(high - byte) + 1;
-                    let ways = next.entry(next_state).or_default();
-                    *ways = ways.saturating_add(count.saturating_mul(alike)).min(most);
+                    let promised = length.saturating_add(machine.cost(&next_state));
+                    let paths = next.entry(next_state).or_default();
+                    let count = count.saturating_mul(alike);
+                    paths.count = paths.count.saturating_add(count).min(most);
+                    paths.bound = paths.bound.max(bound).max(promised);
                 }
                 low = high.checked_add(1);
             }
         }
         level = next;
-        length = length.saturating_add(1);
     }
+    costs.sort_unstable();
     Ok(Known {
-        lengths,
+        costs,
         are_all: level.is_empty(),
     })
 }
@@ -142,33 +158,33 @@ mod tests {
 
     use super::*;
 
-    fn lengths_without(declared: &[&str], regular: Regular, n: usize) -> Vec<u32> {
+    fn costs_without(declared: &[&str], regular: Regular, n: usize) -> Vec<u32> {
         let declared: Vec<Box<str>> = declared.iter().map(|&key| key.into()).collect();
         KeyClass::new(Some(regular), [].into())
             .shortest(n, &declared, RegularLimits::default())
             .expect("no limit is met")
     }
 
-    fn lengths(regular: Regular, n: usize) -> Vec<u32> {
-        lengths_without(&[], regular, n)
+    fn costs(regular: Regular, n: usize) -> Vec<u32> {
+        costs_without(&[], regular, n)
     }
 
     #[test]
     fn the_shortest_keys_come_first_and_finite_classes_end() {
         let letters = Regular::Chars(CharSet::new([('a', 'c')]));
         let words = Regular::repeat(letters.clone(), 0, None);
-        assert_eq!(lengths(words, 6), [0, 1, 1, 1, 2, 2]);
-        assert_eq!(lengths(letters, 6), [1, 1, 1]);
-        assert_eq!(lengths(Regular::Never, 2), [0_u32; 0]);
+        assert_eq!(costs(words, 6), [0, 1, 1, 1, 2, 2]);
+        assert_eq!(costs(letters, 6), [1, 1, 1]);
+        assert_eq!(costs(Regular::Never, 2), [0_u32; 0]);
     }
 
     #[test]
     fn declared_keys_are_not_among_them() {
         let letters = Regular::Chars(CharSet::new([('a', 'c')]));
         let words = Regular::repeat(letters.clone(), 1, None);
-        assert_eq!(lengths_without(&["a", "zz"], letters, 6), [1, 1]);
+        assert_eq!(costs_without(&["a", "zz"], letters, 6), [1, 1]);
         let declared = ["a", "b", "c", "ab", "cc", "\"", "é"];
         let expected = [2, 2, 2, 2, 2, 2, 2, 3];
-        assert_eq!(lengths_without(&declared, words, 8), expected);
+        assert_eq!(costs_without(&declared, words, 8), expected);
     }
 }

@@ -35,7 +35,7 @@ pub use error::ProgramError;
 pub(crate) use grounded::is_in_input;
 pub use guides::GuideRefused;
 pub(crate) use ids::{NodeId, ProcId};
-pub(crate) use keys::KeyLengths;
+pub(crate) use keys::KeyCosts;
 pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use lower::{Lowered, lower};
 pub(crate) use measure::Measures;
@@ -158,8 +158,8 @@ pub(crate) struct KeyClass {
     /// The keys; `None` for every text.
     pub(crate) keys: Option<Regular>,
     pub(crate) value: Slot,
-    /// The lengths of its shortest keys.
-    pub(crate) lengths: KeyLengths,
+    /// The costs of its shortest keys.
+    pub(crate) costs: KeyCosts,
 }
 
 /// An array: the nodes at which its items begin.

@@ -248,10 +248,10 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
             }
             let (seen, missing) = (seen as usize, missing as usize);
             // In the worst case, the present keys are the shortest ones.
-            let lengths = class.shortest(seen + missing, &self.object.keys, self.limits)?;
-            let lengths = lengths.get(seen..).unwrap_or_default();
-            let uses = lengths.iter().map(|&length| {
-                let key = u64::from(length) + MEMBER_PUNCTUATION;
+            let costs = class.shortest(seen + missing, &self.object.keys, self.limits)?;
+            let costs = costs.get(seen..).unwrap_or_default();
+            let uses = costs.iter().map(|&cost| {
+                let key = u64::from(cost) + MEMBER_PUNCTUATION;
                 self.uses(&class.value, key).collect()
             });
             groups.push(Group {

@@ -1,5 +1,6 @@
 //! `structgen-bench masks`: the cost of compiling schemas and computing masks.
 
+mod compared;
 mod forced;
 
 use std::fs::File;
@@ -19,6 +20,7 @@ use structgen_maskbench::{
 };
 
 use crate::{print, report, tables_folder};
+use compared::Comparison;
 use forced::Forcing;
 
 /// Options of `structgen-bench masks`.
@@ -37,6 +39,10 @@ pub(crate) struct Args {
     /// Count how many tokens of accepted valid instances forcing saves, after all times are measured
     #[arg(long)]
     forced: bool,
+    /// Compare this many masks of each instance with those of a naive computation, which tries every token, after all
+    /// times are measured
+    #[arg(long, value_name = "N")]
+    compare: Option<usize>,
     /// Write one line of JSON per file
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
@@ -107,10 +113,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(lines) = lines {
         lines.finish()?;
     }
+    let compared = args.compare.map(|most| {
+        let mut engine = Structgen::new(tables.clone(), order, Vec::new());
+        Comparison::new(&files, &mut engine, order, &tokenizer, most)
+    });
     print(&format!(
         "tokenizer {name}: {} ids, loaded in {:.0} ms\n\
          tables of the vocabulary: {source} in {:.1} ms, {:.1} MB, once for all schemas and not part of their times\n\
-         {}\n{}{}{saved}{}",
+         {}\n{}{}{saved}{}{}",
         tokenizer.vocabulary().len(),
         loaded.as_secs_f64() * 1e3,
         built.as_secs_f64() * 1e3,
@@ -118,9 +128,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Summary::new(&results),
         work(&totals),
         instances(&results),
+        compared
+            .as_ref()
+            .map(Comparison::to_string)
+            .unwrap_or_default(),
         remaining(&results),
     ))?;
-    Ok(())
+    match compared {
+        Some(compared) if compared.wrong > 0 => bail!("{} masks are wrong", compared.wrong),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the tables of a vocabulary, and where they came from.

@@ -207,3 +207,29 @@ fn tables_are_kept_in_the_cache_folder() {
         assert_eq!(cache.join("tables").is_dir(), kept);
     }
 }
+
+#[test]
+fn masks_are_compared_when_that_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in FILES {
+        write(dir.path(), &format!("files/{name}"), content);
+    }
+    let mut command = bench(["masks", "--compare", "3", "--tokenizer"]);
+    command.arg(model_folder().join("tokenizer.json"));
+    let run = run(command.arg(dir.path().join("files")));
+    assert_eq!(run.code, 0, "{run:?}");
+    let line = run
+        .out
+        .lines()
+        .find(|line| line.starts_with("masks compared"));
+    let words: Vec<&str> = line.expect("a line").split_whitespace().collect();
+    // The two schemas that are refused, or that nothing fits, have no masks.
+    assert_eq!(
+        words[3..],
+        ["of", "3", "files,", "0", "wrong"],
+        "{}",
+        run.out
+    );
+    let masks: usize = words[2].parse().unwrap();
+    assert!((4..=12).contains(&masks), "{masks}");
+}

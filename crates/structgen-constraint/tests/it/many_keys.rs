@@ -174,12 +174,20 @@ fn a_text_that_fills_the_states_by_itself_is_refused_by_name() {
 }
 
 #[test]
-fn a_declared_key_is_not_the_cheapest_of_a_pattern_that_has_its_text() {
+fn what_keys_of_patterns_are_promised_to_cost_is_enough() {
     let schemas = [
+        // A declared key is not the cheapest of a pattern that has its text.
         r#"{"minProperties": 1, "propertyNames": {"pattern": "^a"}, "dependentSchemas": {"a": false}}"#,
         r#"{"minProperties": 3, "patternProperties": {"^[ab]?$": {}}, "additionalProperties": false,
             "properties": {"a": false, "c": {}}}"#,
         r#"{"minProperties": 2, "propertyNames": {"pattern": "^a+$"}, "properties": {"aa": {}, "a": {"const": "long"}}}"#,
+        // The completion that is known of a pattern is longer than its shortest key.
+        r#"{"required": ["b", "c"],
+            "patternProperties": {"a(?=b)": {"type": "boolean"}, "^a": {"patternProperties": {"^[ab]{1,2}$": true}}},
+            "oneOf": [
+                {"minProperties": 2},
+                {"patternProperties": {"a(?=b)": false, "^(a|ab)(c|bc)?$": true}}
+            ]}"#,
     ];
     for text in schemas {
         let text = text.replacen('{', r#"{"type": "object", "#, 1);
