@@ -91,19 +91,32 @@ impl Call<'_> {
     fn own_cost(&self, program: &Program, measures: &Measures, frame: Frame, below: SetId) -> u64 {
         // While required whitespace is read, it counts byte by byte. Elsewhere every byte counts with the widest
         // whitespace, since a structural byte has at most that much after it.
-        let (own, forced) = if frame.reads() {
-            match self.terminals.get(frame.terminal).forced(frame.state) {
-                Some((left, CLOSE)) => (0, left),
-                forced => {
-                    let own = self.reading_cost(program, measures, frame, below);
-                    (own, forced.map_or(0, |(left, _)| left))
-                }
+        if !frame.reads() {
+            return self.waiting_cost(program, measures, frame, below);
+        }
+        match self.terminals.get(frame.terminal).forced(frame.state) {
+            Some((left, CLOSE)) => left.into(),
+            forced => {
+                let own = self.reading_cost(program, measures, frame, below);
+                own.saturating_add(forced.map_or(0, |(left, _)| left.into()))
             }
-        } else {
-            (self.waiting_cost(program, measures, frame, below), 0)
-        };
-        let own = own.saturating_mul(program.widest_byte());
-        own.saturating_add(forced.into())
+        }
+    }
+
+    /// Returns what bytes count, each with the widest whitespace.
+    fn wide(&self, bytes: u64) -> u64 {
+        bytes.saturating_mul(self.program.widest_byte())
+    }
+
+    /// Returns what an item that must differ from others counts from a state of its terminal on.
+    fn item_cost(&self, frame: Frame) -> u64 {
+        let terminal = self.terminals.get(frame.terminal);
+        let cost = terminal.cost(frame.state).into();
+        // A listed item is a string. The network of any other has counted the whitespace already.
+        match terminal.is_string() {
+            true => self.wide(cost),
+            false => cost,
+        }
     }
 
     fn reading_cost(
@@ -124,7 +137,7 @@ impl Call<'_> {
             Place::ArrayOpen(array) if forced => Place::ArrayAfter(array),
             place => place,
         };
-        match place {
+        let bytes = match place {
             Place::Node(node) | Place::Referent(node) => match *program.node(node) {
                 Node::Terminal { next, .. } | Node::Related { next, .. } => {
                     own.saturating_add(at(next))
@@ -172,7 +185,7 @@ impl Call<'_> {
                     // If no item may come, the terminal's own cost includes the bracket.
                     None => own,
                     Some(_) if self.array_is_complete(array, frame.data) => own.saturating_add(1),
-                    Some(item) => own.saturating_add(item),
+                    Some(item) => return self.wide(own).saturating_add(item),
                 }
             }
             Place::ArrayAfter(array) if program.arrays[array as usize].remembers() => {
@@ -180,14 +193,12 @@ impl Call<'_> {
                 if more {
                     return item.unwrap_or(u64::MAX);
                 }
-                if self.array_is_complete(array, frame.data) {
-                    return 1;
-                }
-                item.map_or(u64::MAX, |item| item.saturating_add(1))
+                return self.array_end_cost(array, frame.data, item);
             }
             Place::ArrayItem(array) => {
                 let rest = self.behind_item_cost(array, frame, below);
-                own.saturating_add(rest).saturating_add(1)
+                let rest = self.wide(rest.saturating_add(1));
+                return self.item_cost(frame).saturating_add(rest);
             }
             Place::ArrayOpen(array) => {
                 // If no item may come, the terminal's own cost includes the bracket.
@@ -214,6 +225,15 @@ impl Call<'_> {
             | Place::Accept => {
                 unreachable!("frames that wait have no terminal")
             }
+        };
+        self.wide(bytes)
+    }
+
+    /// Returns the cost of an array that remembers its items from the end of one on, given that of its next one.
+    fn array_end_cost(&self, array: u32, register: u32, item: Option<u64>) -> u64 {
+        match self.array_is_complete(array, register) {
+            true => self.wide(1),
+            false => item.map_or(u64::MAX, |item| item.saturating_add(self.wide(1))),
         }
     }
 
@@ -225,7 +245,7 @@ impl Call<'_> {
         below: SetId,
     ) -> u64 {
         let at = |node: NodeId| measures.cost(node);
-        match frame.place() {
+        let bytes = match frame.place() {
             Place::Accept | Place::Guided(_) => 0,
             Place::Return(node) => at(node),
             Place::Node(node) => match *program.node(node) {
@@ -251,11 +271,8 @@ impl Call<'_> {
             }
             Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data, below),
             Place::ArrayAfter(array) if program.arrays[array as usize].remembers() => {
-                if self.array_is_complete(array, frame.data) {
-                    return 1;
-                }
                 let item = self.next_item_cost(measures, array, frame.data, below);
-                item.map_or(u64::MAX, |item| item.saturating_add(1))
+                return self.array_end_cost(array, frame.data, item);
             }
             Place::ArrayAfter(array) => program.arrays[array as usize].cost_from(frame.data, &at),
             Place::Referent(_)
@@ -266,7 +283,8 @@ impl Call<'_> {
             | Place::ArrayItem(_) => {
                 unreachable!("these frames read, they do not wait")
             }
-        }
+        };
+        self.wide(bytes)
     }
 
     /// Returns the cost of the members that an object still needs, each with its comma, and of the closing brace.
@@ -325,9 +343,9 @@ impl Call<'_> {
         let shape = &program.arrays[array as usize];
         if shape.unique {
             let costs = elements.into_iter().map(|Element { frame, below }| {
-                let item = self.terminals.get(frame.terminal).cost(frame.state);
                 let rest = self.behind_item_cost(array, frame, below);
-                u64::from(item).saturating_add(rest).saturating_add(1)
+                let rest = self.wide(rest.saturating_add(1));
+                self.item_cost(frame).saturating_add(rest)
             });
             return costs.min();
         }
@@ -341,7 +359,7 @@ impl Call<'_> {
             let fits = self.fits(alternative.node, depth);
             fits.then(|| item.saturating_add(rest).saturating_add(1))
         });
-        costs.min()
+        costs.min().map(|cost| self.wide(cost))
     }
 
     /// Returns the cost of what an array of distinct items needs after the item in progress, each item with its comma.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
+use structgen_grammar::Whitespace;
 
 use super::distinct::{Completion, Item, ItemMachine};
 use super::values::{Excluded, ValueId, Values};
@@ -150,8 +151,7 @@ impl Call<'_> {
         values: Excluded,
         n: usize,
     ) -> Result<Arc<[(u64, ValueId)]>, StepError> {
-        let near = self.near(depth);
-        let key = (node, near, values);
+        let key = (node, self.item_depth(depth), values);
         if let Some((complete, known)) = self.known_fresh().get(&key)
             && (*complete || known.len() >= n)
         {
@@ -227,10 +227,18 @@ impl Call<'_> {
         Ok(found)
     }
 
+    /// Returns the depth of an item where it matters: near the limit, and where lines are indented by it.
+    fn item_depth(&self, depth: u32) -> u32 {
+        match self.program.form.whitespace {
+            Whitespace::Indented { .. } => depth,
+            _ => self.near(depth),
+        }
+    }
+
     /// Returns the automaton that reads one item.
     fn item(&self, node: NodeId, depth: u32) -> Result<Arc<Mutex<Item>>, LimitExceeded> {
-        let near = self.near(depth);
-        if let Some(known) = self.items.get(&(node, near)) {
+        let depth = self.item_depth(depth);
+        if let Some(known) = self.items.get(&(node, depth)) {
             return Ok(known.clone());
         }
         if self.level >= MAX_LEVELS {
@@ -242,12 +250,12 @@ impl Call<'_> {
         let network = Network::at(
             self.program.clone(),
             node,
-            near,
+            depth,
             self.level + 1,
             self.terminals.tokens(),
         )?;
         let item = Arc::new(Mutex::new(Item::new(network)));
-        Ok(self.items.insert((node, near), item).clone())
+        Ok(self.items.insert((node, depth), item).clone())
     }
 
     /// Returns the terminal of an item that differs from some values, and its start state; `None` if there is no such
@@ -259,7 +267,7 @@ impl Call<'_> {
         excluded: Excluded,
         label: u32,
     ) -> Result<Option<(u32, TerminalState)>, StepError> {
-        let key = (node, self.near(depth), label);
+        let key = (node, self.item_depth(depth), label);
         let terminal = match self.terminals.known_item(&key) {
             Some(known) => known,
             None => {
@@ -274,7 +282,7 @@ impl Call<'_> {
 
     /// Returns the terminal of an item that is compared with values that a sketch does not know.
     pub(super) fn partial_terminal(&self, node: NodeId, depth: u32) -> Result<u32, StepError> {
-        let key = (node, self.near(depth), PARTIAL);
+        let key = (node, self.item_depth(depth), PARTIAL);
         if let Some(known) = self.terminals.known_item(&key) {
             return Ok(known);
         }

@@ -69,8 +69,8 @@ type List = (Arc<[Box<str>]>, Arc<[u32]>);
 /// already present.
 pub(super) type ListedPlace = (usize, Excluded);
 
-/// What the terminal of a distinct item depends on, whatever the others are: its node, its depth if that is near the
-/// limit, and its label.
+/// What the terminal of a distinct item depends on, whatever the others are: its node, its depth where that matters,
+/// and its label.
 pub(super) type ItemPlace = (NodeId, u32, u32);
 
 impl Terminals {

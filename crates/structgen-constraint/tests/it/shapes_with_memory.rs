@@ -1,13 +1,16 @@
 //! Objects and arrays that count, compare or have classes of keys: masks equal the oracle's, there are no dead ends,
 //! and costs hold.
 
-use crate::support::{any_value, compile, compile_with, json, vocabulary_with, walk_and_compare};
+use crate::support::{
+    any_value, compile, compile_with, json, vocabulary_with, walk_and_compare, walk_and_hold,
+};
 use serde_json::Value;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
+use structgen_frontend::json_schema::{SchemaOptions, compile_str};
 use structgen_grammar::{
-    Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, GrammarBuilder, JsonForm, KeyPattern,
-    NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent, StringShape,
-    Tally, Whitespace,
+    Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, GrammarBuilder, Indent, JsonForm,
+    KeyPattern, NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent,
+    StringShape, Tally, Whitespace,
 };
 use structgen_vocab::TokenId;
 
@@ -533,4 +536,65 @@ fn whitespace_in_distinct_items_is_counted_where_a_token_may_reach_its_end() {
         }
     }
     assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn what_distinct_items_are_promised_to_cost_is_enough_in_every_form() {
+    let schemas = [
+        r#"{"type": "object", "properties": {"a": {"type": "array", "uniqueItems": true, "minItems": 1}}}"#,
+        r#"{"type": "array", "uniqueItems": true, "minItems": 3, "items": {"type": ["object", "array", "integer"]}}"#,
+        r#"{"type": "array", "uniqueItems": true, "minItems": 2, "items": {"enum": ["a", "b", "ab"]}}"#,
+        r#"{"type": "array", "uniqueItems": true, "minItems": 2, "items": {"required": ["a"], "type": "object"}}"#,
+    ];
+    let indent = |indent| Whitespace::Indented { indent };
+    for whitespace in [
+        Whitespace::Compact,
+        Whitespace::Spaced,
+        Whitespace::OneSpace,
+        indent(Indent::Spaces(2)),
+        indent(Indent::Tab),
+    ] {
+        let options = SchemaOptions::new().with_whitespace(whitespace);
+        for schema in schemas {
+            let compiled = compile_str(schema, &options).expect("a schema");
+            let constraint = compile(compiled.grammar);
+            for seed in 0..12 {
+                walk_and_hold(&constraint, seed, 40);
+            }
+        }
+    }
+}
+
+#[test]
+fn distinct_items_are_indented_like_others() {
+    let items = r#""type": "array", "uniqueItems": true, "items": {"type": ["object", "array", "integer"]}"#;
+    let schema = format!(
+        r#"{{"properties": {{"a": {{{items}}}}}, "anyOf": [{{"type": "object"}}, {{{items}}}]}}"#
+    );
+    let whitespace = Whitespace::Indented {
+        indent: Indent::Spaces(2),
+    };
+    let options = SchemaOptions::new().with_whitespace(whitespace);
+    let constraint = compile(compile_str(&schema, &options).expect("a schema").grammar);
+    for text in [
+        r#"[0, [1], {"b": [2, {}]}]"#,
+        r#"{"a": [[], [[1, 2]], {"b": {"c": [3]}}, 4]}"#,
+    ] {
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+        let refused = constraint.matcher().check_text(pretty.as_bytes());
+        assert_eq!(refused.expect("within limits"), None, "{pretty}");
+    }
+    for seed in 0..20 {
+        let text = walk_and_compare(&constraint, seed, 60);
+        let value: Value = serde_json::from_slice(&text).expect("JSON");
+        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+        // Numbers and strings may be written in other ways.
+        let lines = |text: &str| {
+            text.lines()
+                .map(|line| line.len() - line.trim_start().len())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&String::from_utf8_lossy(&text)), lines(&pretty));
+    }
 }

@@ -208,6 +208,41 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
     text
 }
 
+/// Walks at random, whatever it costs, and checks in every state that what is promised is kept after some token.
+pub(crate) fn walk_and_hold(constraint: &CompiledConstraint, seed: u64, length: usize) {
+    let mut random = SplitMix(seed);
+    let mut matcher = constraint.matcher();
+    let mut text = Vec::new();
+    for _ in 0..length {
+        let mask = matcher.mask().unwrap();
+        let cost = matcher.completion_cost().unwrap();
+        let is_end = |token: &TokenId| constraint.eos().contains(token);
+        let tokens: Vec<TokenId> = mask.bits().iter().filter(|token| !is_end(token)).collect();
+        let mut is_cheaper =
+            |token: &TokenId| matcher.completion_cost_after(*token).unwrap() < cost;
+        assert!(
+            cost == 0 || tokens.iter().any(&mut is_cheaper),
+            "nothing is cheaper than {cost} after {:?}",
+            String::from_utf8_lossy(&text)
+        );
+        if tokens.is_empty() {
+            break;
+        }
+        // Any token, or one that leads towards the end.
+        let mut token = tokens[random.below(tokens.len())];
+        if random.below(2) == 0 {
+            token = { tokens.iter().copied() }.find(is_cheaper).unwrap_or(token);
+        }
+        matcher.accept_token(token).unwrap();
+        text.extend_from_slice(
+            constraint
+                .vocabulary()
+                .token_bytes(token)
+                .unwrap_or_default(),
+        );
+    }
+}
+
 /// Returns all texts of a constraint that allows few, byte by byte.
 pub(crate) fn texts(constraint: &CompiledConstraint) -> BTreeSet<String> {
     let vocabulary = constraint.vocabulary().clone();
