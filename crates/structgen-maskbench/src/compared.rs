@@ -13,12 +13,14 @@ use crate::{Case, encode_answer};
 const SHOWN: usize = 5;
 
 /// The masks of one case that were compared.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ComparedMasks {
     /// The number of masks.
     pub count: u64,
     /// Those that are not the oracle's.
     pub wrong: Vec<WrongMask>,
+    /// The limit that ended the comparison.
+    pub error: Option<MatcherError>,
 }
 
 /// A mask that is not the oracle's.
@@ -32,43 +34,56 @@ pub struct WrongMask {
     pub missing: Vec<String>,
 }
 
-/// Compares `most` masks of each instance of a case with those of the naive oracle, which tries every token of the
-/// vocabulary byte by byte. The places depend on the file's name and the instance alone. An instance ends where it is
-/// refused.
-///
-/// # Errors
-/// If a limit is exceeded.
+/// Compares up to `most` masks of each instance of a case with those of the naive oracle, which tries every token of the
+/// vocabulary byte by byte. The places depend on the file's name, the instance and its tokens alone. An instance ends
+/// where it is refused.
+#[must_use]
 pub fn compare_masks(
     constraint: &CompiledConstraint,
     case: &Case,
     tokenizer: &Tokenizer,
     most: usize,
-) -> Result<ComparedMasks, MatcherError> {
+) -> ComparedMasks {
     let mut compared = ComparedMasks::default();
     for (number, instance) in case.instances.iter().enumerate() {
         let Ok(tokens) = encode_answer(tokenizer, &instance.text) else {
             continue;
         };
+        // The last mask is the one after all tokens.
         let place = |round: usize| {
             let mut hasher = FxHasher::default();
             (&case.file, number, round).hash(&mut hasher);
-            hasher.finish() as usize % tokens.len().max(1)
+            hasher.finish() as usize % (tokens.len() + 1)
         };
         let places: Vec<usize> = (0..most).map(place).collect();
-        let mut matcher = constraint.matcher();
-        for (at, &token) in tokens.iter().enumerate() {
-            if places.contains(&at) {
-                compared.count += 1;
-                let wrong = compare(&mut matcher, tokenizer, &tokens[..at])?;
-                compared.wrong.extend(wrong);
-            }
-            if !matcher.mask()?.contains(token) {
-                break;
-            }
-            matcher.accept_token(token)?;
+        if let Err(error) = compare_at(constraint, tokenizer, &tokens, &places, &mut compared) {
+            compared.error = Some(error);
+            break;
         }
     }
-    Ok(compared)
+    compared
+}
+
+fn compare_at(
+    constraint: &CompiledConstraint,
+    tokenizer: &Tokenizer,
+    tokens: &[TokenId],
+    places: &[usize],
+    compared: &mut ComparedMasks,
+) -> Result<(), MatcherError> {
+    let mut matcher = constraint.matcher();
+    for at in 0..=tokens.len() {
+        if places.contains(&at) {
+            compared.count += 1;
+            let wrong = compare(&mut matcher, tokenizer, &tokens[..at])?;
+            compared.wrong.extend(wrong);
+        }
+        match tokens.get(at) {
+            Some(&token) if matcher.mask()?.contains(token) => matcher.accept_token(token)?,
+            _ => break,
+        }
+    }
+    Ok(())
 }
 
 /// Compares the mask of a matcher that has read some tokens.

@@ -103,12 +103,25 @@ impl Call<'_> {
         }
     }
 
-    /// Returns what bytes count, each with the widest whitespace.
+    /// Returns an upper bound on the length of so many bytes of compact text in this form.
     fn wide(&self, bytes: u64) -> u64 {
         bytes.saturating_mul(self.program.widest_byte())
     }
 
-    /// Returns what an item that must differ from others counts from a state of its terminal on.
+    /// Returns the number of bytes of required whitespace that come next.
+    pub(super) fn required_left(&self, set: SetId) -> u32 {
+        if self.program.widest_byte() == 1 {
+            return 0;
+        }
+        let reading = self.sets.elements(set).iter().map(|element| element.frame);
+        let mut left = reading.filter(|frame| frame.reads()).filter_map(|frame| {
+            let forced = self.terminals.get(frame.terminal).forced(frame.state)?;
+            Some(forced.0)
+        });
+        left.next().unwrap_or(0)
+    }
+
+    /// Returns the cost of the rest of a distinct item.
     fn item_cost(&self, frame: Frame) -> u64 {
         let terminal = self.terminals.get(frame.terminal);
         let cost = terminal.cost(frame.state).into();
@@ -151,7 +164,7 @@ impl Call<'_> {
                     .flatten()
                     .is_none()
                 {
-                    return own;
+                    return self.wide(own);
                 }
                 // The first member has no comma.
                 let members = self.members_cost(measures, object, frame.data, below);
@@ -203,7 +216,7 @@ impl Call<'_> {
             Place::ArrayOpen(array) => {
                 // If no item may come, the terminal's own cost includes the bracket.
                 if !self.item_allowed(array, 0, below) {
-                    return own;
+                    return self.wide(own);
                 }
                 let array = &program.arrays[array as usize];
                 own.saturating_add(array.cost_from(0, &at))
@@ -211,7 +224,7 @@ impl Call<'_> {
             Place::ArrayAfter(array) => {
                 let array = &program.arrays[array as usize];
                 if !more {
-                    return array.cost_from(frame.data, &at);
+                    return self.wide(array.cost_from(frame.data, &at));
                 }
                 let item = array.slot(frame.data).into_iter().flatten();
                 let item = item.map(|alternative| at(alternative.node)).min();

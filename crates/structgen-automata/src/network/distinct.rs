@@ -63,7 +63,7 @@ impl ItemState {
 pub(super) struct Completion {
     pub(super) text: Vec<u8>,
     /// An upper bound on the cost of the item as long as this text is not excluded, whatever else is: the maximum, over
-    /// the states on the path, of the bytes read plus the cost of the item alone.
+    /// the states on the path, of what was read plus the cost of the item alone. In bytes of compact text.
     pub(super) bound: u64,
 }
 
@@ -108,13 +108,13 @@ impl Item {
     ///
     /// The search is best first, guided by the cost of the item alone (Hart, Nilsson, Raphael, 1968). That heuristic
     /// may be too high, so the completion may not be the shortest; but for any text that is not excluded, the cost is
-    /// at most its [bound](Completion::bound). The states on the path to a completion are live as well, each one byte
-    /// dearer than the next, which keeps costs consistent between searches.
+    /// at most its [bound](Completion::bound). The states on the path to a completion are live as well, each dearer than
+    /// the next by the weight of the byte between them, which keeps costs consistent between searches.
     fn completion(&mut self, pair: Pair, values: &mut Values) -> Result<Option<u32>, StepError> {
         if let Some(known) = self.known(pair, values)? {
             return Ok(known);
         }
-        // How each pair was reached, with the fewest bytes so far.
+        // How each pair was reached, by the least weight so far.
         let mut reached: FxHashMap<Pair, (u32, Pair)> = FxHashMap::default();
         reached.insert(pair, (0, pair));
         let mut queue = BinaryHeap::from([(Reverse(0_u32), 0_u32, pair)]);
@@ -126,12 +126,14 @@ impl Item {
             if self.known(from, values)?.is_some() {
                 let (mut at, mut cost) = (from, best - length);
                 while at != pair {
-                    (at, cost) = (reached[&at].1, cost.saturating_add(1));
+                    let (weight, before) = reached[&at];
+                    cost = cost.saturating_add(weight - reached[&before].0);
+                    at = before;
                     self.known.insert(at, Some(cost));
                 }
                 return Ok(Some(cost));
             }
-            let length = length + 1;
+            let before = length;
             let mut first = self.network.call().first(from.0);
             while let Some(byte) = first.pop() {
                 let next = match self.network.call().step_once(from.0, byte, Memory::Exact) {
@@ -143,6 +145,7 @@ impl Item {
                     }
                     Err(limit) => return Err(limit),
                 };
+                let length = before.saturating_add(self.weight(from.0, next));
                 let next = (next, values.step(from.1, byte)?);
                 if reached
                     .get(&next)
@@ -200,6 +203,16 @@ impl Item {
         left.is_some_and(|left| self.network.call().is_far_from(&left))
     }
 
+    /// Returns by how much a byte from one state to another one brings the end closer, at best: what it counts with the
+    /// widest whitespace, and a byte of required whitespace counts as one of it.
+    fn weight(&self, from: SetId, to: SetId) -> u32 {
+        let call = self.network.call();
+        match call.required_left(from) {
+            0 => self.network.program().widest_byte() as u32 - call.required_left(to),
+            _ => 1,
+        }
+    }
+
     /// Returns the cost of the item if nothing is excluded.
     fn cost(&mut self, at: SetId) -> u32 {
         self.network.call().cost(at).min(u64::from(u32::MAX / 8)) as u32
@@ -234,14 +247,15 @@ impl ItemMachine {
         let Some(mut state) = self.start_without(excluded.number())? else {
             return Ok(None);
         };
+        let widest = self.item().network.program().widest_byte();
         let mut text = Vec::new();
-        let mut bound = 0;
+        let (mut taken, mut bound) = (0, 0);
         let mut cost = self.cost(&state);
         loop {
-            let taken = text.len() as u64;
             let alone = self.item().cost(state.pair.0);
             bound = bound.max(taken + u64::from(alone));
             if state.accepts && cost == 0 {
+                let bound = bound.div_ceil(widest);
                 return Ok(Some(Completion { text, bound }));
             }
             let mut next: Option<(u32, u8, ItemState)> = None;
@@ -258,12 +272,13 @@ impl ItemMachine {
             match next {
                 Some((lower, byte, behind)) if lower < cost => {
                     text.push(byte);
+                    taken += u64::from(self.item().weight(state.pair.0, behind.pair.0));
                     (state, cost) = (behind, lower);
                 }
                 _ => {
                     return Err(StepError::Limit(LimitExceeded {
                         what: "bytes on the way to a distinct item",
-                        limit: taken,
+                        limit: text.len() as u64,
                     }));
                 }
             }

@@ -151,7 +151,7 @@ impl Call<'_> {
         values: Excluded,
         n: usize,
     ) -> Result<Arc<[(u64, ValueId)]>, StepError> {
-        let key = (node, self.item_depth(depth), values);
+        let key = (node, self.near(depth), values);
         if let Some((complete, known)) = self.known_fresh().get(&key)
             && (*complete || known.len() >= n)
         {
@@ -227,7 +227,8 @@ impl Call<'_> {
         Ok(found)
     }
 
-    /// Returns the depth of an item where it matters: near the limit, and where lines are indented by it.
+    /// Returns the depth of an item if its text depends on it, that is, near the limit or if lines are indented;
+    /// otherwise 0.
     fn item_depth(&self, depth: u32) -> u32 {
         match self.program.form.whitespace {
             Whitespace::Indented { .. } => depth,

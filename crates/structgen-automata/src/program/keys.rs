@@ -49,8 +49,8 @@ impl KeyClass {
     /// calls must name the same declared keys.
     ///
     /// The cost of a key is its length in JSON, or more: what the key's terminal promises on the way may be longer than
-    /// the key, as the completions that a machine knows are not always the shortest. While the key is not taken, the
-    /// terminal promises at most this.
+    /// the key, as the completions that a machine knows are not always the shortest. Until this many keys are present,
+    /// the terminal's cost does not exceed this.
     pub(crate) fn shortest(
         &self,
         n: usize,
@@ -106,14 +106,22 @@ fn shortest(
                 *of_declared.entry(state).or_default() += 1;
             }
         }
-        for (state, paths) in &level {
-            if machine.accept(state).is_some() {
+        let accepted = level
+            .iter()
+            .filter(|(state, _)| machine.accept(state).is_some());
+        let mut of_length: Vec<(u32, usize)> = accepted
+            .map(|(state, paths)| {
                 let declared = of_declared.get(state).copied().unwrap_or(0);
-                let count = paths.count.saturating_sub(declared);
-                let missing = n - costs.len();
-                let bytes = paths.bound.saturating_mul(bytes_per_byte);
-                costs.resize(costs.len() + count.min(missing), bytes);
-            }
+                (paths.bound, paths.count.saturating_sub(declared))
+            })
+            .collect();
+        of_length.sort_unstable();
+        for (bound, count) in of_length {
+            // Of so many keys one is left while one fewer is present, so costs are made ascending.
+            let cost = bound.saturating_mul(bytes_per_byte);
+            let cost = cost.max(costs.last().copied().unwrap_or(0));
+            let missing = n - costs.len();
+            costs.resize(costs.len() + count.min(missing), cost);
         }
         if costs.len() >= n {
             break;
@@ -145,7 +153,6 @@ fn shortest(
         }
         level = next;
     }
-    costs.sort_unstable();
     Ok(Known {
         costs,
         are_all: level.is_empty(),

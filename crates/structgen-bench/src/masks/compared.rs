@@ -13,6 +13,8 @@ pub(super) struct Comparison {
     files: usize,
     masks: u64,
     pub(super) wrong: usize,
+    /// The number of files that a limit ended.
+    ended: usize,
     /// A line for each wrong mask, and for each file that a limit ended.
     lines: Vec<String>,
 }
@@ -35,16 +37,16 @@ impl Comparison {
                 continue;
             };
             comparison.files += 1;
-            match compare_masks(&constraint, &case, tokenizer, most) {
-                Ok(compared) => {
-                    comparison.masks += compared.count;
-                    comparison.wrong += compared.wrong.len();
-                    let lines = compared.wrong.iter();
-                    let lines = lines.map(|wrong| format!("{}: {wrong}", case.file));
-                    comparison.lines.extend(lines);
-                }
-                Err(error) => comparison.lines.push(format!("{}: {error}", case.file)),
-            }
+            let compared = compare_masks(&constraint, &case, tokenizer, most);
+            comparison.masks += compared.count;
+            comparison.wrong += compared.wrong.len();
+            let wrong = compared.wrong.iter().map(ToString::to_string);
+            let ended = compared.error.map(|error| error.to_string());
+            comparison.ended += usize::from(ended.is_some());
+            let lines = wrong
+                .chain(ended)
+                .map(|line| format!("{}: {line}", case.file));
+            comparison.lines.extend(lines);
         }
         comparison
     }
@@ -56,11 +58,12 @@ impl fmt::Display for Comparison {
             files,
             masks,
             wrong,
+            ended,
             lines,
         } = self;
         writeln!(
             f,
-            "masks compared             {masks} of {files} files, {wrong} wrong"
+            "masks compared             {masks} of {files} files, {wrong} wrong, {ended} files ended by a limit"
         )?;
         lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }

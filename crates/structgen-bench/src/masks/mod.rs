@@ -5,6 +5,7 @@ mod forced;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,10 +40,10 @@ pub(crate) struct Args {
     /// Count how many tokens of accepted valid instances forcing saves, after all times are measured
     #[arg(long)]
     forced: bool,
-    /// Compare this many masks of each instance with those of a naive computation, which tries every token, after all
+    /// Compare up to this many masks of each instance with those of a naive computation, which tries every token, after all
     /// times are measured
     #[arg(long, value_name = "N")]
-    compare: Option<usize>,
+    compare: Option<NonZeroUsize>,
     /// Write one line of JSON per file
     #[arg(long, value_name = "OUT")]
     jsonl: Option<PathBuf>,
@@ -115,7 +116,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let compared = args.compare.map(|most| {
         let mut engine = Structgen::new(tables.clone(), order, Vec::new());
-        Comparison::new(&files, &mut engine, order, &tokenizer, most)
+        Comparison::new(&files, &mut engine, order, &tokenizer, most.get())
     });
     print(&format!(
         "tokenizer {name}: {} ids, loaded in {:.0} ms\n\

@@ -226,7 +226,9 @@ fn masks_are_compared_when_that_is_asked_for() {
     // The two schemas that are refused, or that nothing fits, have no masks.
     assert_eq!(
         words[3..],
-        ["of", "3", "files,", "0", "wrong"],
+        [
+            "of", "3", "files,", "0", "wrong,", "0", "files", "ended", "by", "a", "limit"
+        ],
         "{}",
         run.out
     );

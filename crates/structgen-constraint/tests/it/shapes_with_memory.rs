@@ -545,6 +545,15 @@ fn what_distinct_items_are_promised_to_cost_is_enough_in_every_form() {
         r#"{"type": "array", "uniqueItems": true, "minItems": 3, "items": {"type": ["object", "array", "integer"]}}"#,
         r#"{"type": "array", "uniqueItems": true, "minItems": 2, "items": {"enum": ["a", "b", "ab"]}}"#,
         r#"{"type": "array", "uniqueItems": true, "minItems": 2, "items": {"required": ["a"], "type": "object"}}"#,
+        r#"{"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "uniqueItems": true, "minItems": 9,
+            "items": {"type": "array", "items": {"type": "integer"}}}}}"#,
+        // The item of an array of distinct items needs several distinct items itself.
+        r#"{"type": "object", "required": ["x"], "properties": {"x": {"type": "array", "uniqueItems": true, "minItems": 4,
+            "items": {"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "uniqueItems": true,
+                "minItems": 2, "items": {"type": "integer"}}}}}}}"#,
+        r#"{"type": "object", "required": ["a"], "properties": {"a": {"type": "object", "required": ["a"], "properties": {"a":
+            {"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "uniqueItems": true, "minItems": 5,
+                "items": {"type": "array", "items": {"type": "integer"}}}}}}}}}"#,
     ];
     let indent = |indent| Whitespace::Indented { indent };
     for whitespace in [

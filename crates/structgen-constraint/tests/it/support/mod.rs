@@ -208,7 +208,7 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
     text
 }
 
-/// Walks at random, whatever it costs, and checks in every state that what is promised is kept after some token.
+/// Walks at random without a budget, and checks that in every state some token lowers the cost.
 pub(crate) fn walk_and_hold(constraint: &CompiledConstraint, seed: u64, length: usize) {
     let mut random = SplitMix(seed);
     let mut matcher = constraint.matcher();
