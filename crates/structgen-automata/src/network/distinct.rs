@@ -208,7 +208,10 @@ impl Item {
     fn weight(&self, from: SetId, to: SetId) -> u32 {
         let call = self.network.call();
         match call.required_left(from) {
-            0 => self.network.program().widest_byte() as u32 - call.required_left(to),
+            0 => {
+                let widest = self.network.program().widest_byte().min(MAX_COST.into()) as u32;
+                widest.saturating_sub(call.required_left(to)).max(1)
+            }
             _ => 1,
         }
     }
