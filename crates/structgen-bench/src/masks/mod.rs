@@ -40,8 +40,8 @@ pub(crate) struct Args {
     /// Count how many tokens of accepted valid instances forcing saves, after all times are measured
     #[arg(long)]
     forced: bool,
-    /// Compare up to this many masks of each instance with those of a naive computation, which tries every token, after all
-    /// times are measured
+    /// Compare up to this many masks of each instance with those of a naive computation, which tries every token, after
+    /// all times are measured
     #[arg(long, value_name = "N")]
     compare: Option<NonZeroUsize>,
     /// Write one line of JSON per file
