@@ -64,7 +64,7 @@ pub(crate) struct States {
     within: Mutex<Vec<(SetId, u64, Arc<TokenMask>)>>,
 }
 
-/// What tokens do in strings takes at most one byte in so many of those of states.
+/// The bytes of [`InStrings`] are at most those of states divided by this.
 const IN_STRINGS: usize = 8;
 
 /// The maximum number of sets of such tokens, each a bit for every token.

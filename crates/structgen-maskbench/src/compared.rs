@@ -64,6 +64,7 @@ pub fn compare_masks(
     compared
 }
 
+/// Compares the masks before these places of an instance.
 fn compare_at(
     constraint: &CompiledConstraint,
     tokenizer: &Tokenizer,

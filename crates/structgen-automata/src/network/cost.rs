@@ -103,7 +103,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns an upper bound on the length of so many bytes of compact text in this form.
+    /// Returns an upper bound on how long a compact text of this length is in the program's form.
     fn wide(&self, bytes: u64) -> u64 {
         bytes.saturating_mul(self.program.widest_byte())
     }

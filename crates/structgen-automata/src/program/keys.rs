@@ -117,7 +117,7 @@ fn shortest(
             .collect();
         of_length.sort_unstable();
         for (bound, count) in of_length {
-            // Of so many keys one is left while one fewer is present, so costs are made ascending.
+            // Until all of these keys are present, one of them is left and costs at most as much as the dearest.
             let cost = bound.saturating_mul(bytes_per_byte);
             let cost = cost.max(costs.last().copied().unwrap_or(0));
             let missing = n - costs.len();
