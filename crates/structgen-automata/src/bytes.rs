@@ -359,15 +359,26 @@ pub(crate) fn run_between(specials: &[u8], byte: u8) -> (u8, u8) {
 /// The length of the longest escape of one byte, `\u001f`.
 pub(crate) const LONGEST_ESCAPE: u32 = 6;
 
+/// The bytes that are characters of their own and need no escape in a JSON string.
+pub(crate) fn plain_letters() -> impl Iterator<Item = u8> {
+    (0..0x80).filter(|&byte| escaped_byte(byte) == 1)
+}
+
+/// The number of [`plain_letters`].
+pub(crate) const PLAIN_LETTERS: usize = 94;
+
+/// Returns the number of bytes that a byte of a text takes in a JSON string, written in the shortest way.
+pub(crate) fn escaped_byte(byte: u8) -> u32 {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
+        0x00..=0x1F => LONGEST_ESCAPE,
+        _ => 1,
+    }
+}
+
 /// Returns the number of bytes of the text in a JSON string, written in the shortest way.
 pub(crate) fn escaped_length(text: &[u8]) -> u32 {
-    text.iter()
-        .map(|byte| match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0C => 2,
-            0x00..=0x1F => LONGEST_ESCAPE,
-            _ => 1,
-        })
-        .sum()
+    text.iter().map(|&byte| escaped_byte(byte)).sum()
 }
 
 /// Returns the intersection of two runs.

@@ -1,14 +1,16 @@
 //! The keys that may come next in an object.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::{listed_first, listed_run};
 use super::text_sets::{TextSet, TextSets};
 use super::utf8::Utf8;
-use crate::bytes::common_run;
-use crate::bytes::{LONGEST_ESCAPE, escaped_length};
+use crate::bytes::{
+    LONGEST_ESCAPE, PLAIN_LETTERS, common_run, escaped_byte, escaped_length, plain_letters,
+};
 use crate::listing::{AllowedKeys, Beginning, Listing, narrow};
 use crate::machine::MAX_COST;
 use crate::{ByteSet, LimitExceeded, Machine};
@@ -325,13 +327,8 @@ impl KeyContent {
         for i in 0..self.classes.len() {
             let weight = self.classes[i].weight;
             let rest = match &self.classes[i].machine {
-                None => {
-                    let is_taken = self.listed(state).is_some() || self.sets.has_end(state.seen);
-                    let extra = u32::from(
-                        is_taken || (state.utf8 != Utf8::Boundary && self.may_be_known(state)),
-                    );
-                    state.utf8.missing() + extra
-                }
+                None if state.utf8 == Utf8::Boundary => self.open_cost(state),
+                None => state.utf8.missing() + u32::from(self.may_be_known(state)),
                 Some(_) => match machine_states.next().and_then(Option::as_ref) {
                     Some(class) => self.class_cost(i, class, state),
                     None => continue,
@@ -347,29 +344,63 @@ impl KeyContent {
         state.low < state.high || state.seen != TextSet::NONE
     }
 
-    /// Returns the length of the shortest key of a class that continues from the state and is neither listed nor seen.
-    /// The search is breadth first along listed and seen keys, since whatever leaves them is free.
+    /// Returns the length of the shortest text without escapes that continues from the state to a key that is neither
+    /// listed nor seen. Levels of the search are few: it goes on only where every byte continues a known key.
+    fn open_cost(&self, state: &KeyState) -> u32 {
+        let mut level = vec![(state.low, state.high, state.depth, state.seen)];
+        let mut length = 0;
+        loop {
+            let is_taken = |&(low, high, depth, seen): &(u32, u32, u32, TextSet)| {
+                let is_listed = low < high && self.keys[low as usize].len() == depth as usize;
+                is_listed || self.sets.has_end(seen)
+            };
+            if !level.iter().all(is_taken) {
+                return length;
+            }
+            length += 1;
+            let mut next = Vec::new();
+            for &(low, high, depth, seen) in &level {
+                if ((high - low) as usize) + self.sets.next(seen).len() < PLAIN_LETTERS {
+                    return length;
+                }
+                for byte in plain_letters() {
+                    let seen = self.sets.after(seen, byte);
+                    match narrow(&self.keys, (low, high), depth, byte) {
+                        Some((low, high)) => next.push((low, high, depth + 1, seen)),
+                        None if seen != TextSet::NONE => next.push((0, 0, 0, seen)),
+                        None => return length,
+                    }
+                }
+            }
+            level = next;
+        }
+    }
+
+    /// Returns a bound on the least bytes, in JSON, of a key of a class that continues from the state and is neither
+    /// listed nor seen. The search goes along listed and seen keys, since whatever leaves them is free.
     fn class_cost(&self, index: usize, class: &RegularState, state: &KeyState) -> u32 {
         let keys = &self.keys;
         let Some((machine, plain)) = &self.classes[index].machine else {
             return u32::MAX;
         };
         let mut machine = self.counted(machine);
-        let factor = if *plain { 1 } else { LONGEST_ESCAPE };
+        let bytes_per_byte = if *plain { 1 } else { LONGEST_ESCAPE };
         let mut best = u32::MAX;
-        let mut level = vec![(*class, state.low, state.high, state.depth, state.seen)];
-        let mut length = 0_u32;
-        while !level.is_empty() && length.saturating_mul(factor) < best {
-            let mut next = Vec::new();
+        // What is to be continued, by the bytes that lead there.
+        let mut levels = BTreeMap::new();
+        let start = (*class, state.low, state.high, state.depth, state.seen);
+        levels.insert(0, vec![start]);
+        while let Some((here, level)) = levels.pop_first()
+            && here < best
+        {
             for (at, low, high, depth, seen) in level {
-                let here = length.saturating_mul(factor);
                 let is_listed = low < high && keys[low as usize].len() == depth as usize;
                 if machine.accept(&at).is_some() && !is_listed && !self.sets.has_end(seen) {
                     best = best.min(here);
                     continue;
                 }
                 if low == high && seen == TextSet::NONE {
-                    let rest = machine.cost(&at).saturating_mul(factor);
+                    let rest = machine.cost(&at).saturating_mul(bytes_per_byte);
                     best = best.min(here.saturating_add(rest));
                     continue;
                 }
@@ -377,21 +408,21 @@ impl KeyContent {
                     let Ok(Some(behind)) = machine.step(&at, byte) else {
                         continue;
                     };
+                    let after = escaped_byte(byte).saturating_add(here);
                     let seen = self.sets.after(seen, byte);
                     let listed = (low < high).then(|| narrow(keys, (low, high), depth, byte));
-                    match listed.flatten() {
-                        Some((low, high)) => next.push((behind, low, high, depth + 1, seen)),
-                        None if seen != TextSet::NONE => next.push((behind, 0, 0, 0, seen)),
+                    let next = match listed.flatten() {
+                        Some((low, high)) => (behind, low, high, depth + 1, seen),
+                        None if seen != TextSet::NONE => (behind, 0, 0, 0, seen),
                         None => {
-                            let rest = machine.cost(&behind).saturating_add(1);
-                            let rest = rest.saturating_mul(factor);
-                            best = best.min(here.saturating_add(rest));
+                            let rest = machine.cost(&behind).saturating_mul(bytes_per_byte);
+                            best = best.min(after.saturating_add(rest));
+                            continue;
                         }
-                    }
+                    };
+                    levels.entry(after).or_default().push(next);
                 }
             }
-            level = next;
-            length += 1;
         }
         best
     }

@@ -12,13 +12,13 @@ use crate::LimitExceeded;
 use crate::bytes::escaped_length;
 use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
 use crate::terminal::TerminalState;
-use crate::value::Value;
+use crate::value::{MAX_COMPARED_DEPTH, Value};
 
 /// The maximum number of distinct items that an array may require.
 const MAX_DISTINCT: u32 = 128;
 
 /// The maximum nesting of arrays of distinct items.
-const MAX_LEVELS: u32 = 48;
+const MAX_LEVELS: u32 = 64;
 
 /// The maximum nesting of arrays that require several distinct items.
 const MAX_NEEDED_LEVELS: u32 = 4;
@@ -151,7 +151,7 @@ impl Call<'_> {
         values: Excluded,
         n: usize,
     ) -> Result<Arc<[(u64, ValueId)]>, StepError> {
-        let key = (node, self.near(depth), values);
+        let key = (node, self.item_depth(depth), values);
         if let Some((complete, known)) = self.known_fresh().get(&key)
             && (*complete || known.len() >= n)
         {
@@ -227,12 +227,14 @@ impl Call<'_> {
         Ok(found)
     }
 
-    /// Returns the depth of an item if its text depends on it, that is, near the limit or if lines are indented;
-    /// otherwise 0.
+    /// Returns the depth of an item if its text depends on it: if lines are indented, or if it can reach the limit on
+    /// nesting, which is that of the whole document. Otherwise 0.
     fn item_depth(&self, depth: u32) -> u32 {
-        match self.program.form.whitespace {
+        let form = &self.program.form;
+        match form.whitespace {
             Whitespace::Indented { .. } => depth,
-            _ => self.near(depth),
+            _ if depth.saturating_add(MAX_COMPARED_DEPTH) >= form.max_depth => depth,
+            _ => 0,
         }
     }
 

@@ -1,12 +1,13 @@
 //! The undeclared keys of an object: how many there are of a class, and what the shortest cost.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
 
 use super::{KeyClass, Slot};
-use crate::bytes::LONGEST_ESCAPE;
+use crate::bytes::{LONGEST_ESCAPE, PLAIN_LETTERS, escaped_byte, escaped_length, plain_letters};
 use crate::json::is_plain;
 use crate::{LimitExceeded, Machine};
 use structgen_regular::{RegularLimits, RegularMachine, RegularState};
@@ -57,21 +58,47 @@ impl KeyClass {
         declared: &[Box<str>],
         limits: RegularLimits,
     ) -> Result<Vec<u32>, LimitExceeded> {
-        let Some(keys) = &self.keys else {
-            // One character suffices: there are more of them than is ever requested.
-            return Ok(vec![1; n]);
-        };
         let mut known = self.costs.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.costs.len() < n && !known.are_all {
-            *known = shortest(keys, n.next_power_of_two(), declared, limits)?;
+            let n = n.next_power_of_two();
+            *known = match &self.keys {
+                Some(keys) => shortest(keys, n, declared, limits)?,
+                None => shortest_of_all(n, declared),
+            };
         }
         let n = known.costs.len().min(n);
         Ok(known.costs[..n].to_vec())
     }
 }
 
-/// Counts strings level by level. Since the machine is deterministic, the number of paths to a state is the number of
-/// strings that lead to it. With them goes the most that the machine promises on one of these paths.
+/// Counts the texts of which no character needs an escape.
+fn shortest_of_all(n: usize, declared: &[Box<str>]) -> Known {
+    let is_plain = |key: &str| key.bytes().all(|byte| plain_letters().any(|it| it == byte));
+    let mut declared_of_length: FxHashMap<usize, usize> = FxHashMap::default();
+    for key in declared.iter().filter(|key| is_plain(key)) {
+        *declared_of_length.entry(key.len()).or_default() += 1;
+    }
+    let mut costs = Vec::with_capacity(n);
+    let mut texts = 1_usize;
+    for length in 1.. {
+        texts = texts.saturating_mul(PLAIN_LETTERS);
+        let declared = declared_of_length.get(&length).copied().unwrap_or(0);
+        let missing = n - costs.len();
+        let end = costs.len() + (texts - declared).min(missing);
+        costs.resize(end, length as u32);
+        if costs.len() == n {
+            break;
+        }
+    }
+    Known {
+        costs,
+        are_all: false,
+    }
+}
+
+/// Counts strings by the bytes that they take in JSON. Since the machine is deterministic, the number of paths to a
+/// state is the number of strings that lead to it. With them goes the most that the machine promises on one of these
+/// paths.
 fn shortest(
     keys: &Regular,
     n: usize,
@@ -82,23 +109,28 @@ fn shortest(
     let mut machine = RegularMachine::new(keys, limits)?;
     let start = machine.start()?;
     let mut costs = Vec::new();
-    let mut level: FxHashMap<RegularState, Paths> = FxHashMap::default();
+    let mut levels: BTreeMap<u32, FxHashMap<RegularState, Paths>> = BTreeMap::new();
     if let Some(start) = start {
-        let bound = machine.cost(&start);
-        level.insert(start, Paths { count: 1, bound });
+        let bound = machine.cost(&start).saturating_mul(bytes_per_byte);
+        levels.insert(
+            0,
+            [(start, Paths { count: 1, bound })].into_iter().collect(),
+        );
     }
-    let mut by_length: FxHashMap<usize, Vec<&str>> = FxHashMap::default();
+    let mut by_length: FxHashMap<u32, Vec<&str>> = FxHashMap::default();
     for key in declared {
-        by_length.entry(key.len()).or_default().push(key);
+        by_length
+            .entry(escaped_length(key.as_bytes()))
+            .or_default()
+            .push(key);
     }
     // More than these make no difference, whichever of them are declared.
     let most = n.saturating_add(declared.len());
     let mut steps = 0;
-    let mut length = 0_u32;
-    while !level.is_empty() {
+    while let Some((length, level)) = levels.pop_first() {
         // A declared key is never one of a class, even if the class has its text.
         let mut of_declared: FxHashMap<RegularState, usize> = FxHashMap::default();
-        for key in by_length.remove(&(length as usize)).unwrap_or_default() {
+        for key in by_length.remove(&length).unwrap_or_default() {
             steps += key.len();
             if let Some(start) = &start
                 && let Some(state) = machine.run(start, key.as_bytes())?
@@ -118,16 +150,16 @@ fn shortest(
         of_length.sort_unstable();
         for (bound, count) in of_length {
             // Until all of these keys are present, one of them is left and costs at most as much as the dearest.
-            let cost = bound.saturating_mul(bytes_per_byte);
-            let cost = cost.max(costs.last().copied().unwrap_or(0));
+            let cost = bound.max(costs.last().copied().unwrap_or(0));
             let missing = n - costs.len();
             costs.resize(costs.len() + count.min(missing), cost);
         }
         if costs.len() >= n {
-            break;
+            return Ok(Known {
+                costs,
+                are_all: false,
+            });
         }
-        length = length.saturating_add(1);
-        let mut next: FxHashMap<RegularState, Paths> = FxHashMap::default();
         for (state, Paths { count, bound }) in level {
             steps += BYTES;
             if steps > MAX_STEPS {
@@ -136,26 +168,29 @@ fn shortest(
                     limit: MAX_STEPS as u64,
                 });
             }
-            // Bytes that lead to the same state are one step.
+            // Bytes that lead to the same state and take as much are one step.
             let mut low = Some(0);
             while let Some(byte) = low {
                 let (_, high) = machine.equivalent_bytes(&state, byte);
+                let own = escaped_byte(byte);
+                let alike = (byte..=high).take_while(|&byte| escaped_byte(byte) == own);
+                let alike = alike.count();
                 if let Some(next_state) = machine.step(&state, byte)? {
-                    let alike = usize::from(high - byte) + 1;
-                    let promised = length.saturating_add(machine.cost(&next_state));
-                    let paths = next.entry(next_state).or_default();
+                    let length = length.saturating_add(own);
+                    let rest = machine.cost(&next_state).saturating_mul(bytes_per_byte);
+                    let paths = levels.entry(length).or_default();
+                    let paths = paths.entry(next_state).or_default();
                     let count = count.saturating_mul(alike);
                     paths.count = paths.count.saturating_add(count).min(most);
-                    paths.bound = paths.bound.max(bound).max(promised);
+                    paths.bound = paths.bound.max(bound).max(length.saturating_add(rest));
                 }
-                low = high.checked_add(1);
+                low = u8::try_from(usize::from(byte) + alike).ok();
             }
         }
-        level = next;
     }
     Ok(Known {
         costs,
-        are_all: level.is_empty(),
+        are_all: true,
     })
 }
 
@@ -193,5 +228,22 @@ mod tests {
         let declared = ["a", "b", "c", "ab", "cc", "\"", "é"];
         let expected = [2, 2, 2, 2, 2, 2, 2, 3];
         assert_eq!(costs_without(&declared, words, 8), expected);
+    }
+
+    #[test]
+    fn after_the_keys_of_one_letter_come_those_of_two() {
+        assert_eq!(plain_letters().count(), PLAIN_LETTERS);
+        let class = KeyClass::new(None, [].into());
+        let declared = ["a", "b", "bb", "\"", "é"].map(Into::into);
+        let costs = class.shortest(94, &declared, RegularLimits::default());
+        let costs = costs.expect("no limit is met");
+        assert_eq!(costs[..92], [1; 92]);
+        assert_eq!(costs[92..], [2; 2]);
+    }
+
+    #[test]
+    fn what_needs_an_escape_counts_as_it_is_written() {
+        let letters = CharSet::new([('\u{7}', '\u{a}'), ('a', 'b')]);
+        assert_eq!(costs(Regular::Chars(letters), 9), [1, 1, 2, 2, 2, 6]);
     }
 }

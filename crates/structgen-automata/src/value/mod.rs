@@ -21,7 +21,7 @@ pub(crate) enum Value {
 }
 
 /// The maximum nesting of a value, since functions on values recurse.
-const MAX_DEPTH: usize = 128;
+pub(crate) const MAX_COMPARED_DEPTH: u32 = 128;
 
 impl Value {
     /// Reads the text of one value, which a machine has accepted.
@@ -71,11 +71,11 @@ impl Reader<'_> {
         byte
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, LimitExceeded> {
-        if depth > MAX_DEPTH {
+    fn value(&mut self, depth: u32) -> Result<Value, LimitExceeded> {
+        if depth > MAX_COMPARED_DEPTH {
             return Err(LimitExceeded {
                 what: "levels of nesting in an item that is compared",
-                limit: MAX_DEPTH as u64,
+                limit: MAX_COMPARED_DEPTH.into(),
             });
         }
         self.skip_space();

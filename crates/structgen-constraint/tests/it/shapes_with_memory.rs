@@ -6,7 +6,7 @@ use crate::support::{
 };
 use serde_json::Value;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
-use structgen_frontend::json_schema::{SchemaOptions, compile_str};
+use structgen_frontend::json_schema::{Profile, SchemaOptions, compile_str};
 use structgen_grammar::{
     Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, GrammarBuilder, Indent, JsonForm,
     KeyPattern, NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent,
@@ -570,6 +570,51 @@ fn what_distinct_items_are_promised_to_cost_is_enough_in_every_form() {
             for seed in 0..12 {
                 walk_and_hold(&constraint, seed, 40);
             }
+        }
+    }
+}
+
+#[test]
+fn the_limit_on_nesting_is_that_of_the_document() {
+    let tree = r##"{"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "additionalProperties": false,
+        "properties": {"c": {"type": "array", "uniqueItems": true, "items": {"$ref": "#/$defs/tree"}}}}}}"##;
+    let schemas = [
+        (tree, "{\"c\":[", "]}"),
+        (r#"{"type": "array", "uniqueItems": true}"#, "[", "]"),
+        (
+            r##"{"type": "array", "uniqueItems": true, "items": {"$ref": "#"}}"##,
+            "[",
+            "]",
+        ),
+        (
+            r##"{"type": "array", "prefixItems": [{"items": {"$ref": "#"}}], "uniqueItems": true}"##,
+            "[",
+            "]",
+        ),
+    ];
+    for profile in [Profile::Rust, Profile::Generate] {
+        let options = SchemaOptions::new().with_profile(profile);
+        for (schema, open, close) in schemas {
+            let compiled = compile_str(schema, &options).expect("a schema");
+            let most =
+                compiled.grammar.form().max_depth as usize / open.matches(['[', '{']).count();
+            let constraint = compile(compiled.grammar);
+            let is_valid = |levels: usize| {
+                let text = open.repeat(levels) + &close.repeat(levels);
+                let refused = constraint.matcher().check_text(text.as_bytes());
+                refused.expect("within limits").is_none()
+            };
+            assert!((1..=most).all(is_valid), "{schema}");
+            assert!(!is_valid(most + 1), "{schema}");
+            // A mask at every level says the same.
+            let mut matcher = constraint.matcher();
+            for byte in open.repeat(most).bytes() {
+                let token = TokenId(byte.into());
+                assert!(matcher.mask().expect("within limits").contains(token));
+                matcher.accept_token(token).expect("it is allowed");
+            }
+            let mask = matcher.mask().expect("within limits");
+            assert!(!mask.contains(TokenId(b'['.into())), "{schema}");
         }
     }
 }
