@@ -80,6 +80,8 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     plain: Vec<(TypeSet, Rc<Values>)>,
     ids: FxHashMap<Rc<[Literal]>, NodeId>,
     values: Vec<&'j Json<'j>>,
+    /// By address.
+    value_ids: FxHashMap<*const Json<'j>, ValueId>,
     patterns: FxHashMap<&'j str, Result<Regular, String>>,
     machines: matching::Machines,
     /// What schemas evaluate, by case.
@@ -113,6 +115,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             plain: Vec::new(),
             ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
             values: Vec::new(),
+            value_ids: FxHashMap::default(),
             patterns: FxHashMap::default(),
             machines: matching::Machines::default(),
             evaluation: evaluation::Known::default(),
@@ -232,10 +235,13 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         Rc::clone(&self.literals[id.index()])
     }
 
-    /// The literal of one value.
+    /// The literal of one value, the same whenever this value is passed.
     fn value_literal(&mut self, value: &'j Json<'j>) -> Literal {
-        let id = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        self.values.push(value);
+        let new = ValueId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        let id = *self.value_ids.entry(value).or_insert(new);
+        if id == new {
+            self.values.push(value);
+        }
         Literal::value(id)
     }
 

@@ -124,6 +124,14 @@ fn recursion_ends() {
         },
     });
     survives(&mutual, never);
+    // What is left of a listed value within itself is one of its parts.
+    for of in [
+        json!({"properties": {"a": {"allOf": [{"$ref": "#"}, {"not": {"const": {"a": 1}}}]}}}),
+        json!({"items": {"allOf": [{"$ref": "#"}, {"not": {"enum": [[[1]], {"a": []}]}}]}}),
+        json!({"patternProperties": {"^a": {"$ref": "#"}, "b$": {"not": {"enum": [{"ab": {"ab": 1.5}, "c": 1}]}}}}),
+    ] {
+        survives(&of, never);
+    }
     let circle = json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}}});
     survives(&circle, |error| {
         matches!(error, SchemaError::CircularReference { .. })
