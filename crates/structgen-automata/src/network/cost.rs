@@ -84,20 +84,25 @@ impl Call<'_> {
     fn own_cost_in(&self, frame: Frame, below: SetId, class: CostClass) -> u64 {
         let program = self.program.clone();
         self.with_written(frame.written, || {
-            self.own_cost(&program, self.measures_of(class), frame, below)
+            self.own_cost(&program, class, frame, below)
         })
     }
 
-    fn own_cost(&self, program: &Program, measures: &Measures, frame: Frame, below: SetId) -> u64 {
+    /// Returns the costs of values in an array or object that has this below it.
+    fn measures_inside(&self, class: CostClass, below: SetId) -> &Measures {
+        self.measures_at(class, self.sets.depth(below) + 1)
+    }
+
+    fn own_cost(&self, program: &Program, class: CostClass, frame: Frame, below: SetId) -> u64 {
         // While required whitespace is read, it counts byte by byte. Elsewhere every byte counts with the widest
         // whitespace, since a structural byte has at most that much after it.
         if !frame.reads() {
-            return self.waiting_cost(program, measures, frame, below);
+            return self.waiting_cost(program, class, frame, below);
         }
         match self.terminals.get(frame.terminal).forced(frame.state) {
             Some((left, CLOSE)) => left.into(),
             forced => {
-                let own = self.reading_cost(program, measures, frame, below);
+                let own = self.reading_cost(program, class, frame, below);
                 own.saturating_add(forced.map_or(0, |(left, _)| left.into()))
             }
         }
@@ -132,14 +137,9 @@ impl Call<'_> {
         }
     }
 
-    fn reading_cost(
-        &self,
-        program: &Program,
-        measures: &Measures,
-        frame: Frame,
-        below: SetId,
-    ) -> u64 {
-        let at = |node: NodeId| measures.cost(node);
+    fn reading_cost(&self, program: &Program, class: CostClass, frame: Frame, below: SetId) -> u64 {
+        let outside = || self.measures_at(class, self.sets.depth(below));
+        let at = |node: NodeId| self.measures_inside(class, below).cost(node);
         let own = u64::from(self.terminals.get(frame.terminal).cost(frame.state));
         let terminal = self.terminals.get(frame.terminal);
         let forced = terminal.forced(frame.state).is_some();
@@ -153,7 +153,7 @@ impl Call<'_> {
         let bytes = match place {
             Place::Node(node) | Place::Referent(node) => match *program.node(node) {
                 Node::Terminal { next, .. } | Node::Related { next, .. } => {
-                    own.saturating_add(at(next))
+                    own.saturating_add(outside().cost(next))
                 }
                 _ => unreachable!("only terminals are in progress"),
             },
@@ -167,19 +167,19 @@ impl Call<'_> {
                     return self.wide(own);
                 }
                 // The first member has no comma.
-                let members = self.members_cost(measures, object, frame.data, below);
+                let members = self.members_cost(class, object, frame.data, below);
                 own.saturating_add(if members > 1 { members - 1 } else { members })
             }
             Place::ObjectAfter(object) if more => match self.key_start(object, frame.data, below) {
                 Ok(Some(KeyStart { terminal, state })) => {
                     let key = self.terminals.get(terminal).cost(state);
-                    self.key_cost(measures, object, frame.data, key, below)
+                    self.key_cost(class, object, frame.data, key, below)
                 }
                 _ => u64::MAX,
             },
-            Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data, below),
+            Place::ObjectAfter(object) => self.members_cost(class, object, frame.data, below),
             Place::ObjectKey(object) => self.key_cost(
-                measures,
+                class,
                 object,
                 frame.data,
                 u32::try_from(own).unwrap_or(u32::MAX),
@@ -189,12 +189,12 @@ impl Call<'_> {
                 let ways = self.take_value(object, frame.data, frame.extra, below);
                 let ways = ways.unwrap_or_default().into_iter();
                 let cost = |(register, node)| {
-                    at(node).saturating_add(self.members_cost(measures, object, register, below))
+                    at(node).saturating_add(self.members_cost(class, object, register, below))
                 };
                 own.saturating_add(ways.map(cost).min().unwrap_or(u64::MAX))
             }
             Place::ArrayOpen(array) if program.arrays[array as usize].remembers() => {
-                match self.next_item_cost(measures, array, frame.data, below) {
+                match self.next_item_cost(class, array, frame.data, below) {
                     // If no item may come, the terminal's own cost includes the bracket.
                     None => own,
                     Some(_) if self.array_is_complete(array, frame.data) => own.saturating_add(1),
@@ -202,7 +202,7 @@ impl Call<'_> {
                 }
             }
             Place::ArrayAfter(array) if program.arrays[array as usize].remembers() => {
-                let item = self.next_item_cost(measures, array, frame.data, below);
+                let item = self.next_item_cost(class, array, frame.data, below);
                 if more {
                     return item.unwrap_or(u64::MAX);
                 }
@@ -250,14 +250,9 @@ impl Call<'_> {
         }
     }
 
-    fn waiting_cost(
-        &self,
-        program: &Program,
-        measures: &Measures,
-        frame: Frame,
-        below: SetId,
-    ) -> u64 {
-        let at = |node: NodeId| measures.cost(node);
+    fn waiting_cost(&self, program: &Program, class: CostClass, frame: Frame, below: SetId) -> u64 {
+        let outside = || self.measures_at(class, self.sets.depth(below));
+        let at = |node: NodeId| outside().cost(node);
         let bytes = match frame.place() {
             Place::Accept | Place::Guided(_) => 0,
             Place::Return(node) => at(node),
@@ -273,21 +268,24 @@ impl Call<'_> {
                     let body = if missing == 0 {
                         0
                     } else {
-                        measures.proc_cost(program, proc).saturating_mul(missing)
+                        outside().proc_cost(program, proc).saturating_mul(missing)
                     };
                     body.saturating_add(at(next))
                 }
                 _ => unreachable!("only repetitions count"),
             },
             Place::LeftCorner(proc) => {
-                left_corner_cost(program, measures, ProcId::from_number(frame.extra), proc)
+                left_corner_cost(program, outside(), ProcId::from_number(frame.extra), proc)
             }
-            Place::ObjectAfter(object) => self.members_cost(measures, object, frame.data, below),
+            Place::ObjectAfter(object) => self.members_cost(class, object, frame.data, below),
             Place::ArrayAfter(array) if program.arrays[array as usize].remembers() => {
-                let item = self.next_item_cost(measures, array, frame.data, below);
+                let item = self.next_item_cost(class, array, frame.data, below);
                 return self.array_end_cost(array, frame.data, item);
             }
-            Place::ArrayAfter(array) => program.arrays[array as usize].cost_from(frame.data, &at),
+            Place::ArrayAfter(array) => {
+                let inside = self.measures_inside(class, below);
+                program.arrays[array as usize].cost_from(frame.data, &|node| inside.cost(node))
+            }
             Place::Referent(_)
             | Place::ObjectOpen(_)
             | Place::ObjectKey(_)
@@ -301,15 +299,16 @@ impl Call<'_> {
     }
 
     /// Returns the cost of the members that an object still needs, each with its comma, and of the closing brace.
-    fn members_cost(&self, measures: &Measures, object: u32, register: u32, below: SetId) -> u64 {
+    fn members_cost(&self, class: CostClass, object: u32, register: u32, below: SetId) -> u64 {
         let shape = &self.program.objects[object as usize];
         let register = self.registers.object(register);
         if shape.is_counted() {
             let depth = self.sets.depth(below) + 1;
-            let left = self.members_left(object, register, depth);
+            let left = self.members_left(object, register, depth, class);
             let left = left.ok().flatten();
             return left.map_or(u64::MAX, |cost| cost.saturating_add(1));
         }
+        let measures = self.measures_inside(class, below);
         let missing = shape.missing(register);
         missing
             .map(|i| measures.member[object as usize][i].saturating_add(1))
@@ -319,7 +318,7 @@ impl Call<'_> {
     /// Returns the cost of a key whose text and value weigh `key`, and of everything after it in the object.
     fn key_cost(
         &self,
-        measures: &Measures,
+        class: CostClass,
         object: u32,
         register: u32,
         key: u32,
@@ -329,7 +328,8 @@ impl Call<'_> {
             // The weight of the key includes everything after it.
             return u64::from(key);
         }
-        let rest = self.members_cost(measures, object, register, below);
+        let measures = self.measures_inside(class, below);
+        let rest = self.members_cost(class, object, register, below);
         u64::from(key)
             .saturating_add(rest)
             .saturating_sub(u64::from(measures.key_offset[object as usize]))
@@ -346,7 +346,7 @@ impl Call<'_> {
     /// the closing bracket.
     fn next_item_cost(
         &self,
-        measures: &Measures,
+        class: CostClass,
         array: u32,
         register: u32,
         below: SetId,
@@ -366,9 +366,9 @@ impl Call<'_> {
         let depth = self.sets.depth(below) + 1;
         let slot = shape.slot(counts.members).into_iter().flatten();
         let costs = slot.filter_map(|alternative| {
-            let item = measures.cost(alternative.node);
+            let item = self.measures_at(class, depth).cost(alternative.node);
             let counts = shape.add(&counts, alternative.tallies)?;
-            let rest = self.items_left(shape, &counts, depth).ok()??;
+            let rest = self.items_left(shape, &counts, depth, class).ok()??;
             let fits = self.fits(alternative.node, depth);
             fits.then(|| item.saturating_add(rest).saturating_add(1))
         });

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::register::ArrayRegister;
 use super::sets::{LOST, NOT_BEGUN, Place};
 use super::values::Excluded;
+use super::written::CostClass;
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{KeyContent, Punctuation};
@@ -104,7 +105,8 @@ impl Call<'_> {
                 self.distinct_left(shape, &counts, register.values, alternative, depth)?
                     .is_some()
             } else {
-                self.items_left(shape, &counts, depth)?.is_some()
+                self.items_left(shape, &counts, depth, self.class())?
+                    .is_some()
             };
             if is_possible {
                 return Ok(true);
@@ -191,7 +193,10 @@ impl Call<'_> {
                     ..self.reading(Place::ArrayItem(array), terminal, data, NOT_BEGUN)
                 };
                 found.push(Element { frame, below });
-            } else if self.items_left(shape, &counts, depth)?.is_some() {
+            } else if self
+                .items_left(shape, &counts, depth, self.class())?
+                .is_some()
+            {
                 let register = self.registers.add_array(ArrayRegister {
                     counts,
                     ..ArrayRegister::default()
@@ -217,8 +222,9 @@ impl Call<'_> {
         shape: &ArrayProgram,
         counts: &crate::program::Counts,
         depth: u32,
+        class: CostClass,
     ) -> Result<Option<u64>, LimitExceeded> {
-        let measures = self.measures();
+        let measures = self.measures_at(class, depth);
         shape.items_left(counts, |node| {
             self.fits(node, depth).then(|| measures.cost(node))
         })

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::register::ObjectRegister;
 use super::sets::{LOST, Place};
 use super::terminals::KeyStart;
+use super::written::CostClass;
 use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{
@@ -242,9 +243,11 @@ impl Call<'_> {
                 .slot(label)
                 .iter()
                 .any(|alternative| fitting(&alternative));
-            return Ok(fits.then(|| self.program.key_weight(self.measures(), object, label)));
+            let measures = self.measures_at(self.class(), depth);
+            return Ok(fits.then(|| self.program.key_weight(measures, object, label)));
         }
-        let measures = self.measures();
+        let class = self.class();
+        let measures = self.measures_at(class, depth);
         let register = shape.with_key(register, label);
         let mut least = None;
         for alternative in shape.slot(label).iter().filter(fitting) {
@@ -255,7 +258,7 @@ impl Call<'_> {
                 counts,
                 ..register.clone()
             };
-            let Some(rest) = self.members_left(object, &after, depth)? else {
+            let Some(rest) = self.members_left(object, &after, depth, class)? else {
                 continue;
             };
             let value = measures.cost(alternative.node);
@@ -272,18 +275,14 @@ impl Call<'_> {
         object: u32,
         register: &ObjectRegister,
         depth: u32,
+        class: CostClass,
     ) -> Result<Option<u64>, LimitExceeded> {
         let shape = &self.program.objects[object as usize];
-        let place = (
-            object,
-            self.near(depth),
-            self.class(),
-            left_of(shape, register),
-        );
+        let place = (object, self.near(depth), class, left_of(shape, register));
         if let Some(&known) = self.members_left.get(&place) {
             return Ok(known);
         }
-        let measures = self.measures();
+        let measures = self.measures_at(class, depth);
         let left = MembersLeft {
             object: shape,
             limits: self.program.limits.regular,
@@ -363,7 +362,8 @@ impl Call<'_> {
                     counts,
                     ..before.clone()
                 };
-                if self.members_left(object, &after, depth)?.is_none() {
+                let left = self.members_left(object, &after, depth, self.class())?;
+                if left.is_none() {
                     continue;
                 }
                 next = self.registers.add_object(after);

@@ -122,7 +122,7 @@ impl Call<'_> {
         let Some(counts) = shape.bounds().add(&register.counts, way.tallies) else {
             return false;
         };
-        let measures = self.measures();
+        let measures = self.measures_at(self.class(), depth);
         let left = MembersLeft {
             object: shape,
             limits: self.program.limits.regular,

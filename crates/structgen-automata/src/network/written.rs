@@ -10,9 +10,9 @@ use structgen_grammar::Relation;
 use structgen_memo::{Interner, Memo};
 
 use super::sets::{LOST, Place};
-use super::{Call, Element, Frame, SetId, StepError};
+use super::{Call, Element, Frame, Network, SetId, StepError};
 use crate::json::CLOSE;
-use crate::program::{Measures, NodeId, Slot, built, compared, order};
+use crate::program::{Inside, Measures, NodeId, Slot, built, compared, order};
 use crate::terminal::START;
 use crate::value::Value;
 
@@ -40,6 +40,9 @@ struct Entry {
 
 /// A value that a sketch omits.
 const SOME: u32 = u32::MAX;
+
+/// Nesting has no limit.
+const ALL_LEVELS: u32 = u32::MAX;
 
 /// A class of costs: what each related value costs, and whether it may begin. Number 0: nothing was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,7 +73,8 @@ pub(super) struct Relations {
     /// Number 0 is `CostClass(1)`.
     classes: Interner<Box<[(u64, bool)]>>,
     classes_of: Memo<Written, CostClass>,
-    measures: Memo<CostClass, Measures>,
+    /// By class and the levels of nesting that are left, or [`ALL_LEVELS`].
+    measures: Memo<(CostClass, u32), Measures>,
 }
 
 impl Relations {
@@ -334,23 +338,41 @@ impl Call<'_> {
         self.fits(node, depth) && self.may_begin(node).unwrap_or(false)
     }
 
-    /// Returns the costs of completions, given what was written.
-    pub(super) fn measures(&self) -> &Measures {
-        self.measures_of(self.class())
+    /// Returns the costs of completions in a class at a depth of nesting.
+    pub(super) fn measures_at(&self, class: CostClass, depth: u32) -> &Measures {
+        let program = &self.network.program;
+        let measures = match class {
+            CostClass(0) => program.measures(),
+            _ => self.measures_within(class, ALL_LEVELS),
+        };
+        let left = program.form.max_depth.saturating_sub(depth);
+        match program.nests_within(measures, left) {
+            true => measures,
+            false => self.measures_within(class, left),
+        }
     }
 
-    /// Returns the costs of completions in a class.
-    pub(super) fn measures_of(&self, class: CostClass) -> &Measures {
-        let program = &self.network.program;
-        let Some(number) = class.0.checked_sub(1) else {
-            return program.measures();
+    fn measures_within(&self, class: CostClass, levels: u32) -> &Measures {
+        let Network {
+            program, relations, ..
+        } = self.network;
+        if let Some(known) = relations.measures.get(&(class, levels)) {
+            return known;
+        }
+        let inside = match levels {
+            ALL_LEVELS => Inside::Unlimited,
+            0 => Inside::Full,
+            levels => Inside::Within(self.measures_within(class, levels - 1)),
         };
-        let relations = &self.network.relations;
-        relations.measures.get_or_insert_with(class, || {
-            let class = &relations.classes.get(number).0;
-            let costs: Vec<u64> = class.iter().map(|&(cost, _)| cost).collect();
-            program.measures_with(&costs)
-        })
+        let costs: Vec<u64> = match class.0.checked_sub(1) {
+            None => program.related.iter().map(|related| related.cost).collect(),
+            Some(number) => {
+                let class = &relations.classes.get(number).0;
+                class.iter().map(|&(cost, _)| cost).collect()
+            }
+        };
+        let measures = program.measures_with(&costs, inside);
+        relations.measures.insert((class, levels), measures)
     }
 
     /// Returns the class of what was written.

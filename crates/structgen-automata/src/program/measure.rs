@@ -1,6 +1,7 @@
 //! The least costs of completions from every node, in bytes and in depth of nesting.
 
 use std::cell::Cell;
+use std::sync::OnceLock;
 
 use structgen_grammar::lists::Lists;
 use structgen_regular::CancelToken;
@@ -26,6 +27,18 @@ pub(crate) struct Measures {
     pub(crate) member: Vec<Box<[u64]>>,
     /// By object: what is added to the weight of every key, so that none is negative.
     pub(crate) key_offset: Vec<u32>,
+    levels: OnceLock<u32>,
+}
+
+/// What the values in arrays and objects cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Inside<'m> {
+    /// The same as outside: nesting has no limit.
+    Unlimited,
+    /// What they cost with one level less.
+    Within(&'m Measures),
+    /// There is no level left for arrays and objects.
+    Full,
 }
 
 /// The work of all plans of one pass over a program. If it exceeds the limit, objects count as never completed; a
@@ -71,15 +84,16 @@ impl Program {
     pub(crate) fn measures(&self) -> &Measures {
         self.measures.get_or_init(|| {
             let costs: Vec<u64> = self.related.iter().map(|related| related.cost).collect();
-            self.measures_with(&costs)
+            self.measures_with(&costs, Inside::Unlimited)
         })
     }
 
-    /// Returns the costs of all nodes, given those of the values that take part in relations.
-    pub(crate) fn measures_with(&self, costs: &[u64]) -> Measures {
+    /// Returns the costs of all nodes, given those of the values that take part in relations and of what is inside
+    /// arrays and objects.
+    pub(crate) fn measures_with(&self, costs: &[u64], inside: Inside<'_>) -> Measures {
         let plans = Plans::new(self);
         let cost = fixpoint(self, u64::MAX, |id, cost| {
-            node_cost(self, id, cost, costs, plans.meter())
+            node_cost(self, id, cost, (costs, inside), plans.meter())
         });
         let at = |node: NodeId| cost[node.index()];
         let member: Vec<Box<[u64]>> = self
@@ -108,18 +122,33 @@ impl Program {
             cost,
             member,
             key_offset,
+            levels: OnceLock::new(),
         }
     }
 
     /// Returns the minimum number of levels of nesting that a node needs; `u32::MAX` for what never completes.
     pub(crate) fn height(&self, node: NodeId) -> u32 {
-        let heights = self.heights.get_or_init(|| {
-            let plans = Plans::new(self);
-            fixpoint(self, u32::MAX, |id, height| {
-                node_height(self, id, height, plans.meter())
-            })
-        });
+        let heights = self.heights.get_or_init(|| self.heights_of(None));
         heights[node.index()]
+    }
+
+    /// Returns whether all known completions take at most this many levels of nesting.
+    pub(crate) fn nests_within(&self, measures: &Measures, levels: u32) -> bool {
+        // No completion has an array or object in itself.
+        let most = self.objects.len() + self.arrays.len();
+        let needed = || {
+            let heights = self.heights_of(Some(measures)).into_iter();
+            heights.filter(|&it| it != u32::MAX).max().unwrap_or(0)
+        };
+        most <= levels as usize || *measures.levels.get_or_init(needed) <= levels
+    }
+
+    /// Returns the minimum number of levels of nesting by node, of all completions or of the cheapest.
+    fn heights_of(&self, cheapest: Option<&Measures>) -> Vec<u32> {
+        let plans = Plans::new(self);
+        fixpoint(self, u32::MAX, |id, height| {
+            node_height(self, id, height, cheapest, plans.meter())
+        })
     }
 
     /// Returns what a key adds to the cost of an object beyond its text: its colon and value, minus its cost as a
@@ -217,14 +246,25 @@ fn users(program: &Program) -> Lists {
     Lists::new(program.nodes.len(), &users)
 }
 
-fn node_cost(program: &Program, id: NodeId, cost: &[u64], costs: &[u64], meter: Meter<'_>) -> u64 {
+fn node_cost(
+    program: &Program,
+    id: NodeId,
+    cost: &[u64],
+    (related, inside): (&[u64], Inside<'_>),
+    meter: Meter<'_>,
+) -> u64 {
     let at = |node: NodeId| cost[node.index()];
+    let within = |node: NodeId| match inside {
+        Inside::Within(measures) => measures.cost(node),
+        _ => at(node),
+    };
     match program.node(id) {
+        Node::Object { .. } | Node::Array { .. } if matches!(inside, Inside::Full) => u64::MAX,
         Node::End => 0,
         Node::Terminal { terminal, next } => {
             u64::from(program.text_costs[*terminal as usize]).saturating_add(at(*next))
         }
-        Node::Related { related, next } => costs[*related as usize].saturating_add(at(*next)),
+        Node::Related { related: it, next } => related[*it as usize].saturating_add(at(*next)),
         Node::Token { next, .. } => at(*next).saturating_add(1),
         Node::Split(arms) => arms.iter().map(|&arm| at(arm)).min().unwrap_or(u64::MAX),
         Node::Call { proc, next } => {
@@ -247,37 +287,22 @@ fn node_cost(program: &Program, id: NodeId, cost: &[u64], costs: &[u64], meter: 
             times.saturating_add(at(*next))
         }
         Node::Object { object, next } => {
-            let cost = program.object_cost_with(*object, &at, meter).ok().flatten();
-            let cost = cost.unwrap_or(u64::MAX);
+            let cost = program.object_cost_with(*object, &within, meter);
+            let cost = cost.ok().flatten().unwrap_or(u64::MAX);
             cost.saturating_add(1).saturating_add(at(*next))
         }
         Node::Array { array, next } => {
-            let cost = program.array_cost_with(*array, &at).ok().flatten();
+            let cost = program.array_cost_with(*array, &within).ok().flatten();
             let cost = cost.unwrap_or(u64::MAX);
             cost.saturating_add(1).saturating_add(at(*next))
         }
     }
 }
 
-/// Returns the least measure of the alternatives.
-fn least<T: Ord + Bounded>(slot: &Slot, at: impl Fn(NodeId) -> T) -> T {
-    slot.iter()
-        .map(|alternative| at(alternative.node))
-        .min()
-        .unwrap_or(T::MAX)
-}
-
-/// A measure with a largest value.
-trait Bounded {
-    const MAX: Self;
-}
-
-impl Bounded for u32 {
-    const MAX: Self = u32::MAX;
-}
-
-impl Bounded for u64 {
-    const MAX: Self = u64::MAX;
+/// Returns the least cost of the alternatives.
+fn least(slot: &Slot, at: impl Fn(NodeId) -> u64) -> u64 {
+    let costs = slot.iter().map(|alternative| at(alternative.node));
+    costs.min().unwrap_or(u64::MAX)
 }
 
 impl Program {
@@ -324,12 +349,10 @@ impl Program {
         if !shape.remembers() {
             return Ok(Some(shape.cost_from(0, at)));
         }
-        if let Some(cost) = self.distinct_costs.get(array as usize).copied().flatten() {
-            return Ok(Some(cost));
-        }
+        let distinct = self.distinct_costs.get(array as usize).copied().flatten();
         let cost = |node| Some(at(node)).filter(|&cost| cost != u64::MAX);
         let left = shape.items_left(&shape.no_counts(), cost)?;
-        Ok(left.map(|cost| cost.max(1)))
+        Ok(left.map(|cost| cost.max(distinct.unwrap_or(1))))
     }
 }
 
@@ -383,14 +406,29 @@ impl ArrayProgram {
     }
 }
 
-fn node_height(program: &Program, id: NodeId, height: &[u32], meter: Meter<'_>) -> u32 {
+fn node_height(
+    program: &Program,
+    id: NodeId,
+    height: &[u32],
+    cheapest: Option<&Measures>,
+    meter: Meter<'_>,
+) -> u32 {
     let at = |node: NodeId| height[node.index()];
+    let cost = |node: NodeId| cheapest.map_or(0, |measures| measures.cost(node));
+    // The least height of the cheapest of some alternatives.
+    let least = |nodes: &mut dyn Iterator<Item = NodeId>| {
+        let each = nodes.map(|node| (cost(node), at(node)));
+        each.min().map_or(u32::MAX, |(_, height)| height)
+    };
+    let least_of = |slot: &Slot| least(&mut slot.iter().map(|alternative| alternative.node));
+    let within = |node: NodeId, limit: u32| (at(node) <= limit).then(|| cost(node));
+    let is_cheapest = cheapest.is_some();
     match program.node(id) {
         Node::End => 0,
         Node::Terminal { next, .. } | Node::Related { next, .. } | Node::Token { next, .. } => {
             at(*next)
         }
-        Node::Split(arms) => arms.iter().map(|&arm| at(arm)).min().unwrap_or(u32::MAX),
+        Node::Split(arms) => least(&mut arms.iter().copied()),
         Node::Call { proc, next } => {
             let body = if program.proc(*proc).nullable {
                 0
@@ -412,22 +450,22 @@ fn node_height(program: &Program, id: NodeId, height: &[u32], meter: Meter<'_>) 
         Node::Object { object, next } => {
             let object = &program.objects[*object as usize];
             let inside = match object.is_counted() {
-                true => lowest(object.slots(), &at, |limit| {
+                true => lowest(object.slots(), &at, is_cheapest, |limit| {
                     let left = MembersLeft {
                         object,
                         limits: program.limits.regular,
                         is_past: |_| false,
-                        cost: |node| (at(node) <= limit).then_some(0),
+                        cost: |node| within(node, limit),
                         meter,
                     };
-                    left.cost(&object.no_counts()).ok().flatten().is_some()
+                    left.cost(&object.no_counts()).ok().flatten()
                 }),
                 false => {
                     let required = object
                         .properties
                         .iter()
                         .filter(|property| property.required);
-                    let heights = required.map(|property| least(&property.value, at));
+                    let heights = required.map(|property| least_of(&property.value));
                     heights.max().unwrap_or(0)
                 }
             };
@@ -436,18 +474,19 @@ fn node_height(program: &Program, id: NodeId, height: &[u32], meter: Meter<'_>) 
         Node::Array { array, next } => {
             let array = &program.arrays[*array as usize];
             let inside = match array.remembers() {
-                true => lowest(array.prefix.iter().chain(&array.rest), &at, |limit| {
-                    let cost = |node| (at(node) <= limit).then_some(0);
-                    array
-                        .items_left(&array.no_counts(), cost)
-                        .ok()
-                        .flatten()
-                        .is_some()
-                }),
+                true => lowest(
+                    array.prefix.iter().chain(&array.rest),
+                    &at,
+                    is_cheapest,
+                    |limit| {
+                        let left = array.items_left(&array.no_counts(), |node| within(node, limit));
+                        left.ok().flatten()
+                    },
+                ),
                 false => {
                     let needed = array.min.min(array.prefix.len() as u32 + 1);
                     let items = (0..needed).filter_map(|i| array.slot(i));
-                    items.map(|slot| least(slot, at)).max().unwrap_or(0)
+                    items.map(least_of).max().unwrap_or(0)
                 }
             };
             inside.saturating_add(1).max(at(*next))
@@ -455,12 +494,19 @@ fn node_height(program: &Program, id: NodeId, height: &[u32], meter: Meter<'_>) 
     }
 }
 
-/// Returns the least height of values with which something can be completed.
+/// Returns the least height of values with which something can be completed, as cheaply as with all values if
+/// `is_cheapest`; `left` returns what that costs with values up to a height.
 fn lowest<'s>(
     slots: impl Iterator<Item = &'s Slot>,
     at: &impl Fn(NodeId) -> u32,
-    is_enough: impl Fn(u32) -> bool,
+    is_cheapest: bool,
+    left: impl Fn(u32) -> Option<u64>,
 ) -> u32 {
+    let least = is_cheapest.then(|| left(u32::MAX));
+    let is_enough = |height: u32| {
+        let cost = left(height);
+        cost.is_some() && least.is_none_or(|least| cost == least)
+    };
     if is_enough(0) {
         return 0;
     }

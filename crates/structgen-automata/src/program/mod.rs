@@ -38,7 +38,7 @@ pub(crate) use ids::{NodeId, ProcId};
 pub(crate) use keys::KeyCosts;
 pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use lower::{Lowered, lower};
-pub(crate) use measure::Measures;
+pub(crate) use measure::{Inside, Measures};
 pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
 pub(crate) use related::{RelatedPlace, RelatedValue, built, compared, order};
 pub(crate) use terminals::ReadyTerminals;

@@ -16,6 +16,7 @@ mod large_vocabulary;
 mod many_keys;
 mod masks_equal_the_oracle;
 mod nested_counters;
+mod promises;
 mod relations;
 mod saved_constraints;
 mod saved_tables;

@@ -1,7 +1,6 @@
 //! Objects with many keys, and alternatives that differ in keys: memory grows linearly, not quadratically and not with
 //! the number of subsets.
 
-use serde_json::{Map, Value};
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
 use structgen_frontend::json_schema::{self, Profile, SchemaOptions};
 use structgen_grammar::Whitespace;
@@ -171,87 +170,6 @@ fn a_text_that_fills_the_states_by_itself_is_refused_by_name() {
     assert!(taken > 40_000, "{taken}");
     assert_eq!(matcher.tokens().count(), taken);
     assert_eq!(constraint.matcher().check_text(b"{\"a\":1}"), Ok(None));
-}
-
-#[test]
-fn what_keys_of_patterns_are_promised_to_cost_is_enough() {
-    let schemas = [
-        // A declared key is not the cheapest of a pattern that has its text.
-        r#"{"minProperties": 1, "propertyNames": {"pattern": "^a"}, "dependentSchemas": {"a": false}}"#,
-        r#"{"minProperties": 3, "patternProperties": {"^[ab]?$": {}}, "additionalProperties": false,
-            "properties": {"a": false, "c": {}}}"#,
-        r#"{"minProperties": 2, "propertyNames": {"pattern": "^a+$"}, "properties": {"aa": {}, "a": {"const": "long"}}}"#,
-        // The completion that is known of a pattern is longer than its shortest key.
-        r#"{"required": ["b", "c"],
-            "patternProperties": {"a(?=b)": {"type": "boolean"}, "^a": {"patternProperties": {"^[ab]{1,2}$": true}}},
-            "oneOf": [
-                {"minProperties": 2},
-                {"patternProperties": {"a(?=b)": false, "^(a|ab)(c|bc)?$": true}}
-            ]}"#,
-    ];
-    for text in schemas {
-        let text = text.replacen('{', r#"{"type": "object", "#, 1);
-        assert_eq!(finish_cheaply(&text), Ok(()), "{text}");
-    }
-}
-
-#[test]
-fn what_is_promised_holds_when_all_short_keys_and_items_are_present() {
-    let schemas = [
-        r#"{"type": "object", "minProperties": 230}"#,
-        // All keys of one letter are declared.
-        r#"{"type": "object", "minProperties": 120, "properties": DECLARED}"#,
-        r#"{"type": "object", "minProperties": 9, "properties": DECLARED, "required": ["~"]}"#,
-        r#"{"type": "object", "minProperties": 120, "patternProperties": {"^a": {"type": "integer"}}}"#,
-        r#"{"type": "object", "minProperties": 120, "patternProperties": {"^.?$": {"type": "integer"}}}"#,
-        r#"{"type": "object", "minProperties": 30, "propertyNames": {"maxLength": 1, "pattern": "[\\x00-\\x1f\"\\\\]"}}"#,
-        r#"{"type": "object", "minProperties": 7, "propertyNames": {"pattern": "^[a-c\\x00-\\x04]$"}}"#,
-        r#"{"type": "object", "minProperties": 9, "propertyNames": {"pattern": "^[a\\x00\\n]*$"}}"#,
-        r#"{"type": "object", "minProperties": 9, "propertyNames": {"pattern": "^(a|\\x00b|\"){1,2}$"}, "properties": {"a\u0000b": {}, "a": true}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 120, "items": {"type": "string"}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 7, "items": {"type": "string", "pattern": "^[a-c\\x00-\\x04]$"}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 120, "items": {"type": ["integer", "null"]}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 120}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 40, "items": {"type": "object"}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 40, "items": {"type": "array", "items": {"type": "boolean"}}}"#,
-    ];
-    let letters = (0x20..=0x7F_u8).map(char::from);
-    let letters = letters.map(|letter| (letter.to_string(), Value::Object(Map::new())));
-    let declared = Value::Object(letters.collect()).to_string();
-    for text in schemas {
-        let kept = finish_cheaply(&text.replace("DECLARED", &declared));
-        assert_eq!(kept, Ok(()), "{text}");
-    }
-}
-
-/// Walks to the end of a document by any token that lowers the cost; fails with the text after which there is none.
-fn finish_cheaply(text: &str) -> Result<(), String> {
-    let constraint = schema(text);
-    let mut matcher = constraint.matcher();
-    let mut cost = matcher.completion_cost().expect("within limits");
-    let mut written = Vec::new();
-    while !matcher.is_accepting() {
-        // Whatever is promised before a token is kept after some token.
-        let mask = matcher.mask().expect("within limits");
-        let mut tokens = mask.bits().iter();
-        let cheaper = |token: &TokenId| {
-            let after = matcher.completion_cost_after(*token);
-            after.expect("within limits") < cost
-        };
-        let Some(token) = tokens.find(cheaper) else {
-            let written = String::from_utf8_lossy(&written).into_owned();
-            return Err(format!("nothing is cheaper than {cost} after {written}"));
-        };
-        matcher.accept_token(token).expect("it is allowed");
-        cost = matcher.completion_cost().expect("within limits");
-        written.extend(
-            constraint
-                .vocabulary()
-                .token_bytes(token)
-                .unwrap_or_default(),
-        );
-    }
-    Ok(())
 }
 
 #[test]
