@@ -30,16 +30,39 @@ pub struct Beginning {
 pub(crate) struct AllowedKeys {
     /// By key; shared by all states of an object as far as they agree.
     pub(crate) weights: Arc<[Option<u32>]>,
-    /// A bit for the label of each key that is present and so may not come again; empty if the weights exclude these
-    /// keys.
+    /// The labels below are those of keys that come in order.
+    pub(crate) ordered: u32,
+    /// Of these, the labels below this one are past.
+    pub(crate) passed: u32,
+    /// A bit for the label of each other key that is present and so may not come again; empty if the weights exclude
+    /// these keys.
     pub(crate) taken: Arc<[u64]>,
+    /// The labels from here on have to wait.
+    pub(crate) until: u32,
 }
 
 impl AllowedKeys {
+    /// Returns the keys that have a weight.
+    pub(crate) fn with_weight(weights: Arc<[Option<u32>]>) -> Self {
+        Self {
+            weights,
+            ordered: 0,
+            passed: 0,
+            taken: [].into(),
+            until: u32::MAX,
+        }
+    }
+
     /// Returns the cost of a declared key beyond its bytes, by its index and label; `None` if it may not come.
     pub(crate) fn weight(&self, key: usize, label: u32) -> Option<u32> {
-        let bits = self.taken.get(label as usize / 64).copied().unwrap_or(0);
-        self.weights[key].filter(|_| bits >> (label % 64) & 1 == 0)
+        let is_past = match label.checked_sub(self.ordered) {
+            None => label < self.passed,
+            Some(bit) => {
+                let bits = self.taken.get(bit as usize / 64).copied().unwrap_or(0);
+                bits >> (bit % 64) & 1 == 1
+            }
+        };
+        self.weights[key].filter(|_| !is_past && label < self.until)
     }
 }
 

@@ -15,13 +15,15 @@ impl Gap {
     pub(crate) const NONE: Self = Self(0);
     /// Any number that is far below the maximum.
     pub(crate) const LOOSE: Self = Self(u16::MAX);
+    /// The largest maximum.
+    pub(crate) const MOST: u16 = u16::MAX - 1;
 
     /// Returns the gap with one more whitespace character, if the maximum `most` allows it.
     pub(crate) fn longer(self, most: u16) -> Option<Self> {
         if self == Self::LOOSE {
             Some(self)
         } else {
-            (self.0 < most.min(u16::MAX - 1)).then_some(Self(self.0 + 1))
+            (self.0 < most.min(Self::MOST)).then_some(Self(self.0 + 1))
         }
     }
 
@@ -32,7 +34,7 @@ impl Gap {
 
     /// Returns the loose gap, if no token with at most `longest` whitespace characters in a row reaches the maximum.
     pub(crate) fn abstract_whitespace(self, most: u16, longest: u16) -> Option<Self> {
-        let most = most.min(u16::MAX - 1);
+        let most = most.min(Self::MOST);
         let reaches = self.0.checked_add(longest).is_none_or(|end| end > most);
         (!reaches && most > 0).then_some(Self::LOOSE)
     }
@@ -78,7 +80,7 @@ impl GapMachine {
         };
         let whitespace = CharSet::new([' ', '\t', '\n', '\r'].map(|c| (c, c)));
         let is_whitespace = matches!(&**body, Regular::Chars(set) if *set == whitespace);
-        let most = u16::try_from(*max).ok().filter(|&most| most < u16::MAX)?;
+        let most = u16::try_from(*max).ok().filter(|&most| most <= Gap::MOST)?;
         is_whitespace.then_some(Self { most })
     }
 }

@@ -8,9 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::content::{listed_first, listed_run};
 use super::text_sets::{TextSet, TextSets};
 use super::utf8::Utf8;
-use crate::bytes::{
-    LONGEST_ESCAPE, PLAIN_LETTERS, common_run, escaped_byte, escaped_length, plain_letters,
-};
+use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_byte, escaped_length, plain_letters};
 use crate::listing::{AllowedKeys, Beginning, Listing, narrow};
 use crate::machine::MAX_COST;
 use crate::{ByteSet, LimitExceeded, Machine};
@@ -327,8 +325,7 @@ impl KeyContent {
         for i in 0..self.classes.len() {
             let weight = self.classes[i].weight;
             let rest = match &self.classes[i].machine {
-                None if state.utf8 == Utf8::Boundary => self.open_cost(state),
-                None => state.utf8.missing() + u32::from(self.may_be_known(state)),
+                None => self.open_cost(state),
                 Some(_) => match machine_states.next().and_then(Option::as_ref) {
                     Some(class) => self.class_cost(i, class, state),
                     None => continue,
@@ -347,6 +344,7 @@ impl KeyContent {
     /// Returns the length of the shortest text without escapes that continues from the state to a key that is neither
     /// listed nor seen. Levels of the search are few: it goes on only where every byte continues a known key.
     fn open_cost(&self, state: &KeyState) -> u32 {
+        let mut utf8 = state.utf8;
         let mut level = vec![(state.low, state.high, state.depth, state.seen)];
         let mut length = 0;
         loop {
@@ -354,25 +352,35 @@ impl KeyContent {
                 let is_listed = low < high && self.keys[low as usize].len() == depth as usize;
                 is_listed || self.sets.has_end(seen)
             };
-            if !level.iter().all(is_taken) {
+            if utf8 == Utf8::Boundary && !level.iter().all(is_taken) {
                 return length;
             }
+            // All of a level are equally far from the end of a character.
+            let bytes: Vec<u8> = match utf8 {
+                Utf8::Boundary => plain_letters().collect(),
+                _ => { 0x80..=0xBF }
+                    .filter(|&byte| utf8.step(byte).is_some())
+                    .collect(),
+            };
+            let Some(after) = bytes.first().and_then(|&byte| utf8.step(byte)) else {
+                return u32::MAX;
+            };
             length += 1;
             let mut next = Vec::new();
             for &(low, high, depth, seen) in &level {
-                if ((high - low) as usize) + self.sets.next(seen).len() < PLAIN_LETTERS {
-                    return length;
+                if ((high - low) as usize) + self.sets.next(seen).len() < bytes.len() {
+                    return length + after.missing();
                 }
-                for byte in plain_letters() {
+                for &byte in &bytes {
                     let seen = self.sets.after(seen, byte);
                     match narrow(&self.keys, (low, high), depth, byte) {
                         Some((low, high)) => next.push((low, high, depth + 1, seen)),
                         None if seen != TextSet::NONE => next.push((0, 0, 0, seen)),
-                        None => return length,
+                        None => return length + after.missing(),
                     }
                 }
             }
-            level = next;
+            (level, utf8) = (next, after);
         }
     }
 

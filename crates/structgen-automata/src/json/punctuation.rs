@@ -78,12 +78,13 @@ impl Layout {
         }
     }
 
+    /// Returns a line break with its indentation, which grows no longer than a gap.
     fn line(indent: Indent, depth: u32) -> Self {
         let count = indent.width().saturating_mul(depth);
         Self {
             breaks: true,
             fill: indent.byte(),
-            count: u16::try_from(count).unwrap_or(u16::MAX - 1),
+            count: count.min(u32::from(Gap::MOST) - 1) as u16,
         }
     }
 
@@ -133,7 +134,10 @@ impl PunctuationMachine {
         let gaps = match whitespace {
             Whitespace::Compact => skipped(0, 0, false),
             Whitespace::Spaced => skipped(0, 1, true),
-            Whitespace::Bounded { max } => skipped(max, max, false),
+            Whitespace::Bounded { max } => {
+                let max = max.min(Gap::MOST);
+                skipped(max, max, false)
+            }
             Whitespace::OneSpace => demanded(Layout::NOTHING, space, Layout::NOTHING),
             Whitespace::Indented { .. } if is_colon => {
                 demanded(Layout::NOTHING, space, Layout::NOTHING)

@@ -368,7 +368,7 @@ impl Call<'_> {
         let costs = slot.filter_map(|alternative| {
             let item = self.measures_at(class, depth).cost(alternative.node);
             let counts = shape.add(&counts, alternative.tallies)?;
-            let rest = self.items_left(shape, &counts, depth, class).ok()??;
+            let rest = self.items_left(array, &counts, depth, class).ok()??;
             let fits = self.fits(alternative.node, depth);
             fits.then(|| item.saturating_add(rest).saturating_add(1))
         });

@@ -1,6 +1,7 @@
 //! Arrays: which items may come next, and what registers remember.
 
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 
 use super::register::ArrayRegister;
 use super::sets::{LOST, NOT_BEGUN, Place};
@@ -10,7 +11,7 @@ use super::{Call, Element, Frame, SetId, StepError};
 use crate::LimitExceeded;
 use crate::json::{KeyContent, Punctuation};
 use crate::listing::AllowedKeys;
-use crate::program::{Alternative, ArrayProgram, Program};
+use crate::program::{Alternative, ArrayProgram, Counts, Program};
 use crate::value::Value;
 
 impl Call<'_> {
@@ -105,7 +106,7 @@ impl Call<'_> {
                 self.distinct_left(shape, &counts, register.values, alternative, depth)?
                     .is_some()
             } else {
-                self.items_left(shape, &counts, depth, self.class())?
+                self.items_left(array, &counts, depth, self.class())?
                     .is_some()
             };
             if is_possible {
@@ -194,7 +195,7 @@ impl Call<'_> {
                 };
                 found.push(Element { frame, below });
             } else if self
-                .items_left(shape, &counts, depth, self.class())?
+                .items_left(array, &counts, depth, self.class())?
                 .is_some()
             {
                 let register = self.registers.add_array(ArrayRegister {
@@ -219,15 +220,32 @@ impl Call<'_> {
     /// be completed.
     pub(super) fn items_left(
         &self,
-        shape: &ArrayProgram,
-        counts: &crate::program::Counts,
+        array: u32,
+        counts: &Counts,
         depth: u32,
         class: CostClass,
     ) -> Result<Option<u64>, LimitExceeded> {
+        let place = |counts: &Counts| (array, self.near(depth), class, counts.clone());
+        if let Some(&known) = self.items_left.get(&place(counts)) {
+            return Ok(known);
+        }
         let measures = self.measures_at(class, depth);
-        shape.items_left(counts, |node| {
-            self.fits(node, depth).then(|| measures.cost(node))
-        })
+        let cost = |node| self.fits(node, depth).then(|| measures.cost(node));
+        let shape = &self.program.arrays[array as usize];
+        let way = shape.way_to_end(counts, cost, self.plan_meter())?;
+        let insert = |counts: &Counts, cost| {
+            let owned = size_of_val(&*counts.tallies);
+            self.owned_bytes.fetch_add(owned, Ordering::Relaxed);
+            *self.items_left.insert(place(counts), cost)
+        };
+        let Some(way) = way else {
+            return Ok(insert(counts, None));
+        };
+        // The next items are probably those on the way.
+        for (counts, cost) in &way {
+            insert(counts, Some(*cost));
+        }
+        Ok(way.first().map(|&(_, cost)| cost))
     }
 
     /// Returns the register after an item whose label or text matters.
@@ -279,16 +297,11 @@ impl Call<'_> {
         let (keys, labels) = self.terminals.list(texts);
         let store = self.values();
         let is_there = |text: &str| store.has(values, &Value::String(text.into()));
+        let weights = texts.iter().map(|text| (!is_there(text)).then_some(0));
         let content = KeyContent {
             keys,
             labels,
-            allowed: AllowedKeys {
-                weights: texts
-                    .iter()
-                    .map(|text| (!is_there(text)).then_some(0))
-                    .collect(),
-                taken: [].into(),
-            },
+            allowed: AllowedKeys::with_weight(weights.collect()),
             classes: Vec::new(),
             covers: false,
             sets: self.registers.keys.clone(),

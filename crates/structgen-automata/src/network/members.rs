@@ -141,40 +141,30 @@ impl Call<'_> {
         register: u32,
         depth: u32,
     ) -> Result<KeyContent, LimitExceeded> {
-        /// Above this number, weighing every key against all others takes too long.
-        const MAX_COUNTED: usize = 2_000;
         let program = self.program.clone();
         let shape = &program.objects[object as usize];
-        if shape.is_counted() && shape.properties.len() > MAX_COUNTED {
-            return Err(LimitExceeded {
-                what: "properties of an object whose members are counted",
-                limit: MAX_COUNTED as u64,
-            });
-        }
         let register = self.registers.object(register).clone();
         // After a required ordered property, everything else has to wait.
-        let mut waits = false;
-        let allowed = if shape.ordered == 0 && !shape.is_counted() {
+        let mut ordered = register.passed..shape.ordered;
+        let until = ordered.find(|&i| shape.properties[i as usize].required);
+        let waits = until.is_some();
+        let until = until.map_or(u32::MAX, |required| required + 1);
+        let allowed = if shape.is_counted() {
+            let mut weights = vec![None; shape.keys.len()];
+            for i in 0..shape.properties.len().min(until as usize) {
+                if !register.is_past(shape, i) {
+                    let weight = self.key_weight(object, &register, i as u32, depth)?;
+                    weights[shape.places[i] as usize] = weight;
+                }
+            }
+            AllowedKeys::with_weight(weights.into())
+        } else {
             AllowedKeys {
                 weights: self.free_weights(object, depth)?,
+                ordered: shape.ordered,
+                passed: register.passed,
                 taken: register.seen.clone(),
-            }
-        } else {
-            let mut weights = vec![None; shape.keys.len()];
-            for (i, property) in shape.properties.iter().enumerate() {
-                if register.is_past(shape, i) {
-                    continue;
-                }
-                weights[shape.places[i] as usize] =
-                    self.key_weight(object, &register, i as u32, depth)?;
-                waits = property.required && i < shape.ordered as usize;
-                if waits {
-                    break;
-                }
-            }
-            AllowedKeys {
-                weights: weights.into(),
-                taken: [].into(),
+                until,
             }
         };
         let mut content = KeyContent {
@@ -211,8 +201,7 @@ impl Call<'_> {
         Ok(content)
     }
 
-    /// Returns the weights of an object's keys if their order is free and nothing is counted: all its states share
-    /// them.
+    /// Returns the weights of an object's keys if nothing is counted: all its states share them.
     fn free_weights(&self, object: u32, depth: u32) -> Result<Arc<[Option<u32>]>, LimitExceeded> {
         let place = (object, self.near(depth), self.class());
         if let Some(known) = self.terminals.known_weights(&place) {
@@ -292,7 +281,7 @@ impl Call<'_> {
         };
         let cost = left.cost(&register.counts)?;
         let owned = size_of_val(&*place.3);
-        self.members_bytes.fetch_add(owned, Ordering::Relaxed);
+        self.owned_bytes.fetch_add(owned, Ordering::Relaxed);
         Ok(*self.members_left.insert(place, cost))
     }
 

@@ -40,7 +40,7 @@ use rustc_hash::FxHashMap;
 use structgen_memo::{Memo, Numbers};
 use structgen_regular::CancelToken;
 
-use crate::program::{NodeId, Program};
+use crate::program::{Counts, NodeId, Program};
 use crate::{ByteSet, LimitExceeded, StepError, TokenLengths};
 
 use distinct::Item;
@@ -79,8 +79,10 @@ pub struct Network {
     /// The cost of the members that counted objects still need: by object, depth where that matters, and what it
     /// depends on.
     members_left: Memo<MembersPlace, Option<u64>>,
+    /// The same for items, by array.
+    items_left: Memo<ItemsPlace, Option<u64>>,
     /// The number of bytes that these places own.
-    members_bytes: AtomicUsize,
+    owned_bytes: AtomicUsize,
     /// The automata of single items, for arrays that compare their items: by node, and by depth where that matters.
     items: Memo<(NodeId, u32), Arc<Mutex<Item>>>,
     /// The values of items that are compared.
@@ -120,6 +122,9 @@ impl Deref for Call<'_> {
 /// An object, its depth where that matters, the class of costs of related values, its counts, and the properties that
 /// may still come.
 type MembersPlace = (u32, u32, CostClass, Box<[u32]>);
+
+/// An array, its depth where that matters, the class of costs of related values, and its counts.
+type ItemsPlace = (u32, u32, CostClass, Counts);
 
 /// Values that are not among some others, and whether these are all.
 type Fresh = (bool, Arc<[(u64, ValueId)]>);
@@ -175,7 +180,8 @@ impl Network {
             finals: Numbers::default(),
             costs: Memo::default(),
             members_left: Memo::default(),
-            members_bytes: AtomicUsize::new(0),
+            items_left: Memo::default(),
+            owned_bytes: AtomicUsize::new(0),
             items: Memo::default(),
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
             relations: Relations::default(),
@@ -228,7 +234,8 @@ impl Network {
             + self.finals.memory()
             + self.costs.memory()
             + self.members_left.memory()
-            + self.members_bytes.load(Ordering::Relaxed);
+            + self.items_left.memory()
+            + self.owned_bytes.load(Ordering::Relaxed);
         // The locks are taken one after the other: who holds that of an item may wait for that of the values.
         let items = self.items.values().map(|item| {
             let item = item.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 use structgen_grammar::lists::Lists;
 use structgen_regular::CancelToken;
 
-use super::{ArrayProgram, MembersLeft, Meter, Node, NodeId, ObjectProgram, ProcId, Program, Slot};
+use super::{
+    ArrayProgram, Counts, MembersLeft, Meter, Node, NodeId, ObjectProgram, ProcId, Program, Slot,
+};
 use crate::LimitExceeded;
 use crate::json::class_of;
 use crate::machine::MAX_COST;
@@ -18,6 +20,9 @@ pub(super) const KEY_PUNCTUATION: u64 = 3;
 /// stays the dearest.
 const MAX_VALUE: u64 = u64::MAX / 4;
 
+/// The maximum number of properties of an object whose members are counted: every key is weighed against all others.
+const MAX_COUNTED: usize = 2_000;
+
 /// The costs of completions; `u64::MAX` stands for what never completes.
 #[derive(Debug)]
 pub(crate) struct Measures {
@@ -28,6 +33,8 @@ pub(crate) struct Measures {
     /// By object: what is added to the weight of every key, so that none is negative.
     pub(crate) key_offset: Vec<u32>,
     levels: OnceLock<u32>,
+    /// The plans of all objects together took too much work, and some costs are unknown.
+    exceeded: Option<LimitExceeded>,
 }
 
 /// What the values in arrays and objects cost.
@@ -41,8 +48,7 @@ pub(crate) enum Inside<'m> {
     Full,
 }
 
-/// The work of all plans of one pass over a program. If it exceeds the limit, objects count as never completed; a
-/// caller that plans one of them alone gets the error.
+/// The work of all plans of one pass over a program.
 struct Plans {
     spent: Cell<u64>,
     limit: u64,
@@ -123,6 +129,7 @@ impl Program {
             member,
             key_offset,
             levels: OnceLock::new(),
+            exceeded: plans.meter().spend(0).err(),
         }
     }
 
@@ -292,7 +299,8 @@ fn node_cost(
             cost.saturating_add(1).saturating_add(at(*next))
         }
         Node::Array { array, next } => {
-            let cost = program.array_cost_with(*array, &within).ok().flatten();
+            let cost = program.array_cost_with(*array, &within, meter);
+            let cost = cost.ok().flatten();
             let cost = cost.unwrap_or(u64::MAX);
             cost.saturating_add(1).saturating_add(at(*next))
         }
@@ -308,7 +316,17 @@ fn least(slot: &Slot, at: impl Fn(NodeId) -> u64) -> u64 {
 impl Program {
     /// Returns the bytes of an object after its opening brace; `None` if its counts cannot be met.
     pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
+        let shape = &self.objects[object as usize];
+        if shape.is_counted() && shape.properties.len() > MAX_COUNTED {
+            return Err(LimitExceeded {
+                what: "properties of an object whose members are counted",
+                limit: MAX_COUNTED as u64,
+            });
+        }
         let measures = self.measures();
+        if let Some(exceeded) = &measures.exceeded {
+            return Err(exceeded.clone());
+        }
         let plans = Plans::new(self);
         self.object_cost_with(object, &|node| measures.cost(node), plans.meter())
     }
@@ -337,13 +355,18 @@ impl Program {
     /// Returns the bytes of an array after its opening bracket; `None` if its counts cannot be met.
     pub(super) fn array_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
-        self.array_cost_with(array, &|node| measures.cost(node))
+        if let Some(exceeded) = &measures.exceeded {
+            return Err(exceeded.clone());
+        }
+        let plans = Plans::new(self);
+        self.array_cost_with(array, &|node| measures.cost(node), plans.meter())
     }
 
     fn array_cost_with(
         &self,
         array: u32,
         at: &impl Fn(NodeId) -> u64,
+        meter: Meter<'_>,
     ) -> Result<Option<u64>, LimitExceeded> {
         let shape = &self.arrays[array as usize];
         if !shape.remembers() {
@@ -351,7 +374,7 @@ impl Program {
         }
         let distinct = self.distinct_costs.get(array as usize).copied().flatten();
         let cost = |node| Some(at(node)).filter(|&cost| cost != u64::MAX);
-        let left = shape.items_left(&shape.no_counts(), cost)?;
+        let left = shape.items_left(&shape.no_counts(), cost, meter)?;
         Ok(left.map(|cost| cost.max(distinct.unwrap_or(1))))
     }
 }
@@ -384,6 +407,18 @@ impl ObjectProgram {
 }
 
 impl ArrayProgram {
+    /// Returns the cost of the items that are missing after those counted, in an array with tallies, each with its comma;
+    /// `None` if the counts cannot be met.
+    fn items_left(
+        &self,
+        counts: &Counts,
+        cost: impl Fn(NodeId) -> Option<u64>,
+        meter: Meter<'_>,
+    ) -> Result<Option<u64>, LimitExceeded> {
+        let way = self.way_to_end(counts, cost, meter)?;
+        Ok(way.and_then(|way| way.first().map(|&(_, cost)| cost)))
+    }
+
     /// Returns the bytes of the items that are missing after `count` others, with their commas, and of the closing
     /// bracket.
     pub(crate) fn cost_from(&self, count: u32, at: &impl Fn(NodeId) -> u64) -> u64 {
@@ -458,7 +493,7 @@ fn node_height(
                         cost: |node| within(node, limit),
                         meter,
                     };
-                    left.cost(&object.no_counts()).ok().flatten()
+                    left.cost(&object.no_counts())
                 }),
                 false => {
                     let required = object
@@ -478,10 +513,7 @@ fn node_height(
                     array.prefix.iter().chain(&array.rest),
                     &at,
                     is_cheapest,
-                    |limit| {
-                        let left = array.items_left(&array.no_counts(), |node| within(node, limit));
-                        left.ok().flatten()
-                    },
+                    |limit| array.items_left(&array.no_counts(), |node| within(node, limit), meter),
                 ),
                 false => {
                     let needed = array.min.min(array.prefix.len() as u32 + 1);
@@ -495,25 +527,26 @@ fn node_height(
 }
 
 /// Returns the least height of values with which something can be completed, as cheaply as with all values if
-/// `is_cheapest`; `left` returns what that costs with values up to a height.
+/// `is_cheapest`; `left` returns what that costs with values up to a height. Where a limit leaves this open, the answer
+/// is the height of the highest.
 fn lowest<'s>(
     slots: impl Iterator<Item = &'s Slot>,
     at: &impl Fn(NodeId) -> u32,
     is_cheapest: bool,
-    left: impl Fn(u32) -> Option<u64>,
+    left: impl Fn(u32) -> Result<Option<u64>, LimitExceeded>,
 ) -> u32 {
-    let least = is_cheapest.then(|| left(u32::MAX));
-    let is_enough = |height: u32| {
-        let cost = left(height);
-        cost.is_some() && least.is_none_or(|least| cost == least)
-    };
-    if is_enough(0) {
-        return 0;
-    }
-    let alternatives = slots.flatten().map(|alternative| at(alternative.node));
-    let mut heights: Vec<u32> = alternatives.filter(|&height| height != u32::MAX).collect();
+    let mut heights = vec![0];
+    heights.extend(slots.flatten().map(|alternative| at(alternative.node)));
     heights.sort_unstable();
     heights.dedup();
+    let highest = heights.last().copied().unwrap_or(u32::MAX);
+    let Ok(least) = is_cheapest.then(|| left(highest)).transpose() else {
+        return highest;
+    };
+    let is_enough = |height: u32| match left(height) {
+        Ok(cost) => cost.is_some() && least.is_none_or(|least| cost == least),
+        Err(_) => height == highest,
+    };
     let first = heights.partition_point(|&height| !is_enough(height));
     heights.get(first).copied().unwrap_or(u32::MAX)
 }

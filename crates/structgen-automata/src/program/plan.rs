@@ -273,6 +273,17 @@ impl<H: Fn(usize) -> bool, C: Fn(NodeId) -> Option<u64>> MembersLeft<'_, H, C> {
     }
 }
 
+/// Returns the counts from the first state to the last one, each with the cost from there.
+fn way_back(states: &[(Counts, u64, usize)], last: usize) -> Vec<(Counts, u64)> {
+    let total = states[last].1;
+    let before = |&at: &usize| (at != 0).then(|| states[at].2);
+    let numbers = std::iter::successors(Some(last), before);
+    let with_left = numbers.map(|at| (states[at].0.clone(), total - states[at].1));
+    let mut way: Vec<(Counts, u64)> = with_left.collect();
+    way.reverse();
+    way
+}
+
 /// Returns the least cost over only those tallies that are not met yet or have a maximum.
 fn open_tallies(
     bounds: &Bounds,
@@ -337,31 +348,34 @@ impl ArrayProgram {
         }
     }
 
-    /// Returns the cost of the items that are missing after those counted, in an array with tallies, each with its
-    /// comma; `None` if the counts cannot be met.
+    /// Returns the cheapest way to complete an array with tallies after the items counted: the counts on the way, first
+    /// these, each with the cost of the items that are missing then and their commas. `None` if the counts cannot be
+    /// met.
     ///
     /// Dijkstra's algorithm over index and counts, since the alternatives of an item depend on its index.
-    pub(crate) fn items_left(
+    pub(crate) fn way_to_end(
         &self,
         counts: &Counts,
         cost: impl Fn(NodeId) -> Option<u64>,
-    ) -> Result<Option<u64>, LimitExceeded> {
+        meter: Meter<'_>,
+    ) -> Result<Option<Vec<(Counts, u64)>>, LimitExceeded> {
         use std::cmp::Reverse;
         use std::collections::BinaryHeap;
 
         let bounds = self.bounds();
         let mut queue = BinaryHeap::from([(Reverse(0_u64), 0_usize)]);
-        // The counts by number; their members are the index.
-        let mut states: Vec<Counts> = vec![counts.clone()];
-        let mut ids: rustc_hash::FxHashMap<Counts, (usize, u64)> = rustc_hash::FxHashMap::default();
-        ids.insert(counts.clone(), (0, 0));
+        // By number: the counts, whose members are the index, the cost until there, and the number before.
+        let mut states: Vec<(Counts, u64, usize)> = vec![(counts.clone(), 0, 0)];
+        let mut ids: rustc_hash::FxHashMap<Counts, usize> = rustc_hash::FxHashMap::default();
+        ids.insert(counts.clone(), 0);
         while let Some((Reverse(so_far), state)) = queue.pop() {
-            let counts = states[state].clone();
-            if ids[&counts].1 < so_far {
+            meter.spend(1)?;
+            let (counts, least, _) = states[state].clone();
+            if least < so_far {
                 continue;
             }
             if bounds.are_met(&counts) {
-                return Ok(Some(so_far));
+                return Ok(Some(way_back(&states, state)));
             }
             let Some(slot) = self.slot(counts.members) else {
                 continue;
@@ -373,14 +387,13 @@ impl ArrayProgram {
                     continue;
                 };
                 let total = so_far.saturating_add(item).saturating_add(1);
-                let number = states.len();
-                let entry = ids.entry(next.clone()).or_insert((number, u64::MAX));
-                if entry.0 == number {
-                    states.push(next);
+                let number = *ids.entry(next.clone()).or_insert(states.len());
+                if number == states.len() {
+                    states.push((next, u64::MAX, state));
                 }
-                if total < entry.1 {
-                    entry.1 = total;
-                    queue.push((Reverse(total), entry.0));
+                if total < states[number].1 {
+                    (states[number].1, states[number].2) = (total, state);
+                    queue.push((Reverse(total), number));
                 }
             }
             if states.len() > MAX_STATES {

@@ -68,6 +68,37 @@ fn undeclared_keys_are_remembered_once() {
 }
 
 #[test]
+fn declared_keys_in_order_share_their_weights() {
+    let constraint = |n: usize| {
+        let properties: Vec<String> = (0..n).map(|i| format!("\"key{i}\": {{}}")).collect();
+        let text = format!(
+            r#"{{"type": "object", "properties": {{{}}}}}"#,
+            properties.join(",")
+        );
+        let compiled = json_schema::compile_str(&text, &SchemaOptions::new());
+        compile(compiled.expect("a schema").grammar)
+    };
+    let few = bytes_a_key(&constraint(100), 100, 0..100);
+    let many = bytes_a_key(&constraint(1_600), 1_600, 0..1_600);
+    check(few, many);
+}
+
+#[test]
+fn an_object_with_too_many_counted_keys_is_refused_wherever_it_is() {
+    let names: Vec<String> = (0..2_001).map(|i| format!("\"key{i}\": {{}}")).collect();
+    let text = format!(
+        r#"{{"type": "object", "properties": {{"x": {{"anyOf": [{{"type": "integer"}},
+            {{"type": "object", "minProperties": 1, "properties": {{{}}}}}]}}}}}}"#,
+        names.join(",")
+    );
+    let compiled = json_schema::compile_str(&text, &SchemaOptions::new()).expect("a schema");
+    let options = ConstraintOptions::default();
+    let refused = CompiledConstraint::new(compiled.grammar, &vocabulary(), &options);
+    let limit = "properties of an object whose members are counted exceed the limit of 2000";
+    assert_eq!(refused.expect_err("a limit").to_string(), limit);
+}
+
+#[test]
 fn declared_keys_in_any_order_share_what_they_have_in_common() {
     let constraint = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("\"key{i}\"")).collect();

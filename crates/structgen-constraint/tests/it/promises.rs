@@ -96,7 +96,7 @@ fn near_the_limit_on_nesting_only_what_fits_is_promised() {
             );
             let constraint = schema(&text, Profile::Generate);
             for levels in [1, 40, 60, 61, 62, 63, 64] {
-                let kept = finish_after(&constraint, &open.repeat(levels));
+                let kept = finish_after(&constraint, open.repeat(levels));
                 assert_eq!(kept, Ok(()), "{levels} levels of {text}");
             }
         }
@@ -125,17 +125,41 @@ fn what_was_written_counts_in_an_object_whose_members_are_counted() {
     }
 }
 
+#[test]
+fn within_a_character_keys_that_are_present_count() {
+    let constraint = schema(
+        r#"{"type": "object", "minProperties": 6082}"#,
+        Profile::Exact,
+    );
+    let letters = (' '..='\u{7f}').filter(|letter| !matches!(letter, '"' | '\\'));
+    let letters: Vec<char> = letters.collect();
+    let mut members = String::from("{");
+    for character in 'À'..='ÿ' {
+        members += &format!("\"{character}\":0,");
+        for letter in &letters {
+            members += &format!("\"{character}{letter}\":0,");
+        }
+    }
+    let mut beginning = members.into_bytes();
+    beginning.extend(b"\"\xC3");
+    assert_eq!(finish_after(&constraint, beginning), Ok(()));
+}
+
 /// Writes the beginning of a document and then any token that lowers the cost, to the end; fails with the text after
 /// which there is none.
-fn finish_after(constraint: &CompiledConstraint, beginning: &str) -> Result<(), String> {
+fn finish_after(
+    constraint: &CompiledConstraint,
+    beginning: impl AsRef<[u8]>,
+) -> Result<(), String> {
     let mut matcher = constraint.matcher();
-    for byte in beginning.bytes() {
+    let beginning = beginning.as_ref();
+    for &byte in beginning {
         matcher
             .accept_token(TokenId(byte.into()))
             .expect("it is allowed");
     }
     let mut cost = matcher.completion_cost().expect("within limits");
-    let mut written = beginning.as_bytes().to_vec();
+    let mut written = beginning.to_vec();
     while !matcher.is_accepting() {
         // Whatever is promised before a token is kept after some token.
         let mask = matcher.mask().expect("within limits");

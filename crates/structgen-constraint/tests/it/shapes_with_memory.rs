@@ -539,6 +539,18 @@ fn whitespace_in_distinct_items_is_counted_where_a_token_may_reach_its_end() {
 }
 
 #[test]
+fn a_bound_on_whitespace_may_be_as_large_as_it_gets() {
+    let whitespace = Whitespace::Bounded { max: u16::MAX };
+    let options = SchemaOptions::new().with_whitespace(whitespace);
+    let compiled = compile_str(r#"{"type": "object"}"#, &options).expect("a schema");
+    let tables = vocabulary_with(&[" \"", " {", "\n  \"", " [", ": \"", ", \""]);
+    let constraint = compile_with(compiled.grammar, &tables);
+    for seed in 0..12 {
+        walk_and_compare(&constraint, seed, 60);
+    }
+}
+
+#[test]
 fn what_distinct_items_are_promised_to_cost_is_enough_in_every_form() {
     let schemas = [
         r#"{"type": "object", "properties": {"a": {"type": "array", "uniqueItems": true, "minItems": 1}}}"#,
