@@ -199,7 +199,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     is_simple
                 }
                 Form::Reference(reference) => {
-                    let target = self.program.resolve(id, "$ref", reference)?;
+                    let target = self.program.resolve(id, keyword.name, reference)?;
                     self.conjuncts(target, clauses, depth - 1)?
                 }
                 _ => false,

@@ -137,6 +137,43 @@ fn a_negated_dynamic_reference_is_followed_as_well() {
 }
 
 #[test]
+fn a_dynamic_reference_of_a_dependent_schema_depends_on_its_scope() {
+    let schema = json!({
+        "$id": "https://example.com/root",
+        "$ref": "base",
+        "$defs": {
+            "named": {"$dynamicAnchor": "extension", "required": ["name"]},
+            "base": {
+                "$id": "base",
+                "type": "object",
+                "dependentSchemas": {
+                    "a": {"$dynamicRef": "#extension"},
+                    "b": {"$dynamicRef": "#extension", "$ref": "#/$defs/sized"},
+                },
+                "$defs": {
+                    "none": {"$dynamicAnchor": "extension"},
+                    "sized": {"required": ["size"]},
+                }
+            }
+        }
+    });
+    holds_of(
+        &schema,
+        Draft::Draft2020,
+        &[
+            json!({}),
+            json!({"a": 1, "name": 1}),
+            json!({"b": 1, "name": 1, "size": 1}),
+        ],
+        &[
+            json!({"a": 1}),
+            json!({"b": 1, "name": 1}),
+            json!({"b": 1, "size": 1}),
+        ],
+    );
+}
+
+#[test]
 fn scopes_that_multiply_end_at_the_limit() {
     // Each resource leads to two that bind the same name, and on to the next pair: 2^40 scopes.
     let mut definitions = serde_json::Map::new();
