@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Canonicalizer;
+use super::literals::Literals;
 use crate::json_schema::formats;
 use crate::json_schema::keywords::{none_of, rust_strings};
 use crate::json_schema::s2_parse::atoms::{
@@ -23,7 +24,7 @@ pub(super) struct Branch<'j> {
     /// The number of atoms that were checked for contradictions.
     pub(super) looked_at: usize,
     /// The literals added so far: `S and S` is `S`.
-    seen: Vec<Literal>,
+    seen: Literals,
 }
 
 /// A disjunction of conjunctions.
@@ -56,13 +57,13 @@ impl<'j> Branch<'j> {
             atoms: Vec::new(),
             choices: std::collections::VecDeque::new(),
             looked_at: 0,
-            seen: Vec::new(),
+            seen: Literals::default(),
         }
     }
 
     /// Whether the conjunction contains the literal.
     pub(super) fn has(&self, literal: Literal) -> bool {
-        self.seen.contains(&literal)
+        self.seen.contains(literal)
     }
 
     /// The source of strings and numbers, if the schema names one.
@@ -85,7 +86,7 @@ impl<'j> Branch<'j> {
 
     /// The cost of copying the branch.
     pub(super) fn size(&self) -> usize {
-        1 + self.atoms.len() + self.seen.len() / 4 + self.choices.len()
+        1 + self.atoms.len() + self.seen.size() + self.choices.len()
     }
 
     pub(super) fn is_dead(&self) -> bool {
@@ -214,7 +215,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         if let Subject::Schema(id) = literal.source {
             self.check_circle(literal, id, path)?;
         }
-        if branch.seen.contains(&literal.complement()) {
+        if branch.has(literal.complement()) {
             branch.kill();
             return Ok(());
         }
@@ -235,10 +236,9 @@ impl<'j> Canonicalizer<'_, 'j> {
                 return Ok(());
             }
         };
-        if branch.seen.contains(&literal) {
+        if !branch.seen.insert(literal) {
             return Ok(());
         }
-        branch.seen.push(literal);
         self.reach(id);
         let inner = Some(Rc::new(Link {
             literal,

@@ -15,6 +15,7 @@ mod emptiness;
 pub(crate) mod evaluation;
 mod expand;
 mod lengths;
+mod literals;
 pub(crate) mod matching;
 mod negation;
 mod numbers;
@@ -40,6 +41,8 @@ use crate::json_schema::s2_parse::atoms::{Literal, Origin, Subject, TypeSet, Val
 use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, SchemaId};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
+
+use literals::Literals;
 
 pub(crate) use numbers::few_numbers;
 pub(crate) use relations::is_date;
@@ -142,12 +145,12 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         &mut self,
         literals: impl IntoIterator<Item = Literal>,
     ) -> Result<NodeId, SchemaError> {
-        let mut list: Vec<Literal> = Vec::new();
+        let mut list = Literals::default();
         for literal in literals {
             let Some(literal) = self.simplified(literal)? else {
                 return Ok(NodeId::NEVER);
             };
-            if list.contains(&literal.complement()) {
+            if list.contains(literal.complement()) {
                 return Ok(NodeId::NEVER);
             }
             if self.is_trivial(literal) {
@@ -158,12 +161,10 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
                 }
                 continue;
             }
-            if list.contains(&literal) {
-                continue;
-            }
-            list.push(literal);
+            list.insert(literal);
         }
-        if let Some(&id) = self.ids.get(list.as_slice()) {
+        let list = list.as_slice();
+        if let Some(&id) = self.ids.get(list) {
             return Ok(id);
         }
         self.step(1)?;
