@@ -1,6 +1,6 @@
 //! Schemas with so many parts that no two of them may be compared one by one.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use structgen_frontend::json_schema::{Profile, SchemaOptions, compile};
 
 const MANY: usize = 100_000;
@@ -19,4 +19,18 @@ fn many_schemas_about_one_value_compile() {
     steps(&json!({"allOf": vec![json!({}); 5 * MANY]}));
     let items = vec![json!({"items": {"type": "null"}}); MANY];
     steps(&json!({"type": "array", "allOf": items}));
+}
+
+#[test]
+fn many_keys_are_evaluated() {
+    let keys = |from: usize| -> Map<String, Value> {
+        let keys = from..from + MANY;
+        keys.map(|i| (format!("key {i:06}"), json!(true))).collect()
+    };
+    let schema = json!({
+        "properties": keys(0),
+        "allOf": [{"properties": keys(MANY / 2)}],
+        "unevaluatedProperties": false,
+    });
+    steps(&schema);
 }

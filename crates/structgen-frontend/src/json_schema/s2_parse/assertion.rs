@@ -5,7 +5,9 @@
 //! which the canonical form implements: no keyword depends on a later stage.
 
 use std::fmt;
+use std::hash::Hash;
 
+use rustc_hash::FxHashSet;
 use structgen_grammar::Regular;
 
 use super::atoms::{Atom, Literal, Origin, TracedAtom, TypeSet};
@@ -283,7 +285,7 @@ impl Evaluated<'_> {
             && self.contained.is_empty()
     }
 
-    /// Adds what another schema evaluates.
+    /// Adds what another schema evaluates, in time proportional to the size of both.
     pub(crate) fn unite(&mut self, other: &Self) {
         self.all |= other.all;
         self.prefix = self.prefix.max(other.prefix);
@@ -293,12 +295,12 @@ impl Evaluated<'_> {
     }
 }
 
-fn add_new<T: Copy + PartialEq>(to: &mut Vec<T>, from: &[T]) {
-    for &one in from {
-        if !to.contains(&one) {
-            to.push(one);
-        }
+fn add_new<T: Copy + Eq + Hash>(to: &mut Vec<T>, from: &[T]) {
+    if from.is_empty() {
+        return;
     }
+    let mut known: FxHashSet<T> = to.iter().copied().collect();
+    to.extend(from.iter().copied().filter(|&one| known.insert(one)));
 }
 
 /// Nothing is valid.
