@@ -1,7 +1,7 @@
 //! Schemas with so many parts that no two of them may be compared one by one.
 
 use serde_json::{Map, Value, json};
-use structgen_frontend::json_schema::{Profile, SchemaOptions, compile};
+use structgen_frontend::json_schema::{Profile, SchemaError, SchemaOptions, compile};
 
 const MANY: usize = 100_000;
 
@@ -33,4 +33,18 @@ fn many_keys_are_evaluated() {
         "unevaluatedProperties": false,
     });
     steps(&schema);
+}
+
+#[test]
+fn the_alternatives_of_a_negation_are_counted_by_their_size() {
+    // Of so many alternatives a pair always holds, so that no other pair is looked at.
+    let negated = |alternatives: usize| {
+        json!({
+            "allOf": [{"$ref": "#/not/oneOf/0"}, {"$ref": "#/not/oneOf/1"}],
+            "not": {"oneOf": vec![json!({"minimum": 0}); alternatives]},
+        })
+    };
+    steps(&negated(1_000));
+    let error = compile(&negated(1_500), &SchemaOptions::new()).unwrap_err();
+    assert!(matches!(error, SchemaError::Limit { .. }), "{error}");
 }
