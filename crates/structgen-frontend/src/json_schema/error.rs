@@ -82,11 +82,12 @@ pub enum SchemaError {
         reason: String,
     },
     /// No value is valid.
-    #[error("{pointer}: no value is valid under this schema; contradicting: {}{}", conflicts.join(", "), list("; ", .warnings))]
+    #[error("{pointer}: no value is valid under this schema{}{}", contradicting(.conflicts), list("; ", .warnings))]
     Unsatisfiable {
         /// The schema without valid values.
         pointer: String,
-        /// The keywords that contradict one another: without any one of them, some value would be valid.
+        /// The keywords that contradict one another: without any one of them, some value would be valid. Only some of
+        /// them, or none, if the search for the others took too long.
         conflicts: Vec<String>,
         /// Probable mistakes in the schema, which may be the reason.
         warnings: Vec<SchemaWarning>,
@@ -105,6 +106,14 @@ pub enum SchemaError {
         /// The nearest schema or keyword.
         pointer: String,
     },
+}
+
+/// The contradicting keywords, if any are known.
+fn contradicting(conflicts: &[String]) -> String {
+    match conflicts {
+        [] => String::new(),
+        conflicts => format!("; contradicting: {}", conflicts.join(", ")),
+    }
 }
 
 /// The warnings in one line, each after `before` or a semicolon.

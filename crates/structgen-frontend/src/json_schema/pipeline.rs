@@ -153,8 +153,11 @@ pub(super) fn compile_with<T>(
         let node = canonical.schema_node(root)?;
         if canonical.is_empty(node)? {
             let warnings = s5_report::warnings(&canonical, options);
+            let taken = canonical.steps_taken();
             drop(canonical);
-            return Err(unsatisfiable::explain(program, options, root, warnings));
+            return Err(unsatisfiable::explain(
+                program, options, root, taken, warnings,
+            ));
         }
         lower(&mut canonical, node, options)
     });

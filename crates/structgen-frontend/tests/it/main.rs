@@ -1,4 +1,5 @@
 //! Tests of the crate from outside.
 
+mod explanations;
 mod large_schemas;
 mod stages;

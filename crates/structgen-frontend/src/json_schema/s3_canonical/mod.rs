@@ -92,6 +92,7 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     /// Nodes whose emptiness is known.
     empty: FxHashMap<NodeId, bool>,
     steps: u64,
+    max_steps: u64,
     /// The number of nested expansions in progress.
     nesting: usize,
     /// The nesting of schemas and nodes in progress, over all expansions, which bounds the stack.
@@ -124,6 +125,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             evaluation: evaluation::Known::default(),
             empty: FxHashMap::default(),
             steps: 0,
+            max_steps: options.limits.max_steps,
             nesting: 0,
             depth: 0,
             reached: Vec::new(),
@@ -254,7 +256,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
     fn step(&mut self, steps: usize) -> Result<(), SchemaError> {
         let before = self.steps;
         self.steps += steps as u64;
-        let max = self.options.limits.max_steps;
+        let max = self.max_steps;
         let counted = match self.steps <= max {
             true => Ok(()),
             false => Err(LimitExceeded {
@@ -281,6 +283,11 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         if self.is_reached.insert(id) {
             self.reached.push(id);
         }
+    }
+
+    /// Allows fewer steps than the options do.
+    pub(crate) fn limit_steps(&mut self, max: u64) {
+        self.max_steps = self.max_steps.min(max);
     }
 
     /// Ignores keywords, as if they were absent.

@@ -1,0 +1,45 @@
+//! Which keywords are named where no value is valid, and what is checked for misspellings.
+
+use structgen_frontend::json_schema::{SchemaError, SchemaLimits, SchemaOptions, compile_str};
+
+/// The keywords named for an unsatisfiable schema.
+#[track_caller]
+fn conflicts(schema: &str, options: &SchemaOptions) -> Vec<String> {
+    match compile_str(schema, options) {
+        Err(SchemaError::Unsatisfiable { conflicts, .. }) => conflicts,
+        other => panic!("{schema}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_search_for_contradictions_shares_the_limit_on_steps() {
+    let schema = r#"{"type": "array", "minItems": 1, "items": {"allOf": [
+        {"type": "string", "minLength": 5}, {"maxLength": 3}
+    ]}}"#;
+    let all = conflicts(schema, &SchemaOptions::new());
+    assert_eq!(all.len(), 7, "{all:?}");
+    let limited = |max_steps| {
+        let limits = SchemaLimits {
+            max_steps,
+            ..SchemaLimits::default()
+        };
+        compile_str(schema, &SchemaOptions::new().with_limits(limits)).expect_err("no value")
+    };
+    let mut counts = Vec::new();
+    for max_steps in 0..1_000 {
+        match limited(max_steps) {
+            SchemaError::Limit { .. } => assert!(counts.is_empty(), "{max_steps}"),
+            error => {
+                let message = error.to_string();
+                let SchemaError::Unsatisfiable { conflicts, .. } = error else {
+                    panic!("{message}");
+                };
+                assert!(all.starts_with(&conflicts), "{conflicts:?}");
+                assert_eq!(message.contains("contradicting"), !conflicts.is_empty());
+                counts.push(conflicts.len());
+            }
+        }
+    }
+    assert!(counts.is_sorted());
+    assert_eq!((counts.first(), counts.last()), (Some(&0), Some(&7)));
+}
