@@ -12,6 +12,33 @@ fn conflicts(schema: &str, options: &SchemaOptions) -> Vec<String> {
 }
 
 #[test]
+fn what_a_negation_contradicts_is_named() {
+    let both = r#"{"allOf": [{"not": {"type": "string"}}, {"type": "string"}]}"#;
+    assert_eq!(
+        conflicts(both, &SchemaOptions::new()),
+        ["#/allOf", "#/allOf/0/not", "#/allOf/1/type"]
+    );
+    let twice = r#"{"not": {"not": {"minimum": 5, "maximum": 3, "type": "number"}}}"#;
+    assert_eq!(
+        conflicts(twice, &SchemaOptions::new()),
+        [
+            "#/not",
+            "#/not/not/minimum",
+            "#/not/not/maximum",
+            "#/not/not/type"
+        ]
+    );
+    let key = r#"{
+        "not": {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        "required": ["b"]
+    }"#;
+    assert_eq!(
+        conflicts(key, &SchemaOptions::new()),
+        ["#/required", "#/not"]
+    );
+}
+
+#[test]
 fn the_search_for_contradictions_shares_the_limit_on_steps() {
     let schema = r#"{"type": "array", "minItems": 1, "items": {"allOf": [
         {"type": "string", "minLength": 5}, {"maxLength": 3}

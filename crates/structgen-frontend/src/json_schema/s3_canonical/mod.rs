@@ -290,7 +290,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         self.max_steps = self.max_steps.min(max);
     }
 
-    /// Ignores keywords, as if they were absent.
+    /// Ignores keywords, as if they were absent. Negations keep them, or they would accept less.
     pub(crate) fn ignore(&mut self, origins: &[Origin]) {
         self.ignored.extend(origins.iter().copied());
     }
