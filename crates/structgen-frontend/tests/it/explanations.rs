@@ -70,3 +70,19 @@ fn the_search_for_contradictions_shares_the_limit_on_steps() {
     assert!(counts.is_sorted());
     assert_eq!((counts.first(), counts.last()), (Some(&0), Some(&7)));
 }
+
+#[test]
+fn alternatives_of_a_negation_are_checked_for_misspellings() {
+    let schema =
+        r#"{"not": {"allOf": [{"required": ["a"], "minProprties": 2}, {"required": ["b"]}]}}"#;
+    let error = compile_str(schema, &SchemaOptions::new().with_strict(true)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "#/not/allOf/0/minProprties: `minProprties` is not a keyword and asserts nothing; did you mean `minProperties`?"
+    );
+    let report = compile_str(schema, &SchemaOptions::new()).unwrap().report;
+    let pointers: Vec<String> = report.entries.iter().map(|it| it.pointer()).collect();
+    for pointer in ["#/not/allOf/0/required", "#/not/allOf/1/required"] {
+        assert!(pointers.iter().any(|it| it == pointer), "{pointers:?}");
+    }
+}

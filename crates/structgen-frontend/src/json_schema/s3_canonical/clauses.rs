@@ -20,6 +20,16 @@ const MAX_DEPTH: usize = 8;
 /// The assertion of one arm: that the value has one of these types, and possibly something about one key of an object.
 type Said<'j> = (TypeSet, Option<KeyLiteral<'j>>);
 
+/// What is collected about the arms of a disjunction.
+#[derive(Default)]
+struct Disjunction<'j> {
+    said: Vec<Said<'j>>,
+    /// The keyword of the first assertion about a key.
+    origin: Option<Origin>,
+    /// The schemas that the arms negate.
+    negated: Vec<SchemaId>,
+}
+
 impl<'j> Canonicalizer<'_, 'j> {
     /// Adds a disjunction if each of its arms is about one key only; returns whether it was added.
     pub(super) fn add_clause(
@@ -27,16 +37,23 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &mut Branch<'j>,
         arms: &[Arm<'j>],
     ) -> Result<bool, SchemaError> {
-        let mut said: Vec<Said<'j>> = Vec::new();
-        let mut origin = None;
+        let mut of_arms = Disjunction::default();
         for arm in arms {
-            if !self.say(arm, &mut said, &mut origin, MAX_DEPTH)? {
+            if !self.say(arm, &mut of_arms, MAX_DEPTH)? {
                 return Ok(false);
             }
         }
-        let Some(origin) = origin else {
+        let Disjunction {
+            said,
+            origin: Some(origin),
+            negated,
+        } = of_arms
+        else {
             return Ok(false);
         };
+        for id in negated {
+            self.reach(id);
+        }
         let others = TypeSet::OBJECT.complement();
         let all = |types: TypeSet, said: &Said<'j>| match said {
             // An assertion about a key holds for every value that is not an object.
@@ -68,8 +85,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn say(
         &mut self,
         arm: &[Part<'j>],
-        said: &mut Vec<Said<'j>>,
-        origin: &mut Option<Origin>,
+        of_arms: &mut Disjunction<'j>,
         depth: usize,
     ) -> Result<bool, SchemaError> {
         self.step(1)?;
@@ -80,10 +96,11 @@ impl<'j> Canonicalizer<'_, 'j> {
             if !literal.negated || depth == 0 {
                 return Ok(false);
             }
+            of_arms.negated.push(id);
             let schema = self.program.get(id);
             // The negation of a disjunction is a conjunction.
             for arm in self.negated(id, &schema)? {
-                if !self.say(&arm, said, origin, depth - 1)? {
+                if !self.say(&arm, of_arms, depth - 1)? {
                     return Ok(false);
                 }
             }
@@ -115,9 +132,9 @@ impl<'j> Canonicalizer<'_, 'j> {
             if literal.replace(next).is_some() {
                 return Ok(false);
             }
-            origin.get_or_insert(traced.origin);
+            of_arms.origin.get_or_insert(traced.origin);
         }
-        said.push((types, literal));
+        of_arms.said.push((types, literal));
         Ok(true)
     }
 
