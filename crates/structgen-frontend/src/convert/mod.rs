@@ -42,7 +42,7 @@ pub enum Notation {
 }
 
 /// Converts a grammar to GBNF. The root is the rule named `root`, or the first rule (in Lark, `start`) if that is
-/// `None`.
+/// `None`. Only ABNF ignores the case of names.
 ///
 /// ```
 /// use structgen_frontend::convert::{Notation, to_gbnf};
@@ -68,8 +68,14 @@ pub fn to_gbnf(text: &str, notation: Notation, root: Option<&str>) -> Result<Str
         Notation::Ebnf => ebnf::parse(text)?,
         Notation::Lark => lark::rules(text, root)?,
     };
-    // The first rule of Lark is the start rule, which is renamed if something is ignored.
-    rules.write(text, root.filter(|_| notation != Notation::Lark))
+    let lower_case = root.map(str::to_ascii_lowercase);
+    let root = match notation {
+        Notation::Abnf => lower_case.as_deref(),
+        Notation::Ebnf => root,
+        // The first rule of Lark is the start rule, which is renamed if something is ignored.
+        Notation::Lark => None,
+    };
+    rules.write(text, root)
 }
 
 #[cfg(test)]

@@ -146,11 +146,7 @@ impl Rules {
         };
         let start = match root {
             None => first.name.as_str(),
-            Some(root) => match self
-                .0
-                .iter()
-                .find(|rule| rule.name.eq_ignore_ascii_case(root))
-            {
+            Some(root) => match self.0.iter().find(|rule| rule.name == root) {
                 Some(rule) => rule.name.as_str(),
                 None => return Err(error_at(text, 0, format!("there is no rule `{root}`"))),
             },
@@ -174,6 +170,8 @@ impl Rules {
     fn names(&self, text: &str, start: &str) -> Result<FxHashMap<&str, String>, ConvertError> {
         let mut names = FxHashMap::default();
         let mut taken: BTreeSet<String> = BTreeSet::from(["root".to_owned()]);
+        // The last number added to each name: all smaller ones are taken.
+        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         for rule in &self.0 {
             let plain: String = rule
                 .name
@@ -187,9 +185,9 @@ impl Rules {
                 })
                 .collect();
             let mut name = plain.clone();
-            let mut number = 1;
+            let number = numbers.entry(plain.clone()).or_insert(1_u32);
             while !(taken.insert(name.clone()) || (rule.name == "root" && start == "root")) {
-                number += 1;
+                *number += 1;
                 name = format!("{plain}-{number}");
             }
             if names.insert(rule.name.as_str(), name).is_some() {
