@@ -1,5 +1,7 @@
 //! ABNF: RFC 5234 and RFC 7405.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::ConvertError;
 use super::scanner::{Scanner, error_at};
 use super::tree::{Rule, Rules, Tree};
@@ -29,25 +31,28 @@ const CORE: [(&str, &str); 16] = [
 
 /// Names are in lower case: ABNF ignores their case.
 pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
-    let mut rules = Rules(rules(text)?);
+    let mut rules = rules(text)?;
     // Core rules refer to one another; definitions in the text take precedence.
+    let known: FxHashSet<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
+    let mut missing: Vec<_> = CORE.iter().filter(|it| !known.contains(it.0)).collect();
     let mut next = 0;
-    while let Some(rule) = rules.0.get(next) {
+    while let Some(rule) = rules.get(next) {
         next += 1;
         let names: Vec<String> = rule.body.names().map(|it| it.0.to_owned()).collect();
         for name in names {
-            let is_known = rules.0.iter().any(|rule| rule.name == name);
-            if let Some((core, body)) = CORE.iter().find(|(core, _)| *core == name && !is_known) {
-                rules.0.extend(self::rules(&format!("{core} = {body}"))?);
+            if let Some(at) = missing.iter().position(|(core, _)| *core == name) {
+                let (core, body) = missing.remove(at);
+                rules.extend(self::rules(&format!("{core} = {body}"))?);
             }
         }
     }
-    Ok(rules)
+    Ok(Rules(rules))
 }
 
 fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
     let mut parser = AbnfParser(Scanner { text, at: 0 });
     let mut rules: Vec<Rule> = Vec::new();
+    let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
     loop {
         parser.space();
         let at = parser.0.at;
@@ -63,7 +68,8 @@ fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
         }
         let is_more = parser.0.eat("/");
         let body = parser.alternation(0)?;
-        match rules.iter_mut().find(|rule| rule.name == name) {
+        let index = *by_name.entry(name.clone()).or_insert(rules.len());
+        match rules.get_mut(index) {
             Some(rule) if is_more => {
                 let before = std::mem::replace(&mut rule.body, Tree::Choice(Vec::new()));
                 rule.body = match before {

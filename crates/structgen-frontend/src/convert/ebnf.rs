@@ -54,8 +54,10 @@ impl EbnfParser<'_> {
     /// The number of a rule, as in `[12] Name ::= …`, at the start of a line.
     fn label(&mut self) {
         let mut ahead = self.0.clone();
-        let line = self.0.text[..self.0.at].rsplit('\n').next();
-        let starts_line = line.is_none_or(|line| line.trim().is_empty());
+        // Not the whole line before, which may be long: every element asks this.
+        let is_indent = |c: char| c.is_whitespace() && c != '\n';
+        let before = self.0.text[..self.0.at].trim_end_matches(is_indent);
+        let starts_line = before.is_empty() || before.ends_with('\n');
         if starts_line && ahead.eat("[") {
             let number = ahead.take(|c| c.is_ascii_alphanumeric());
             if number.starts_with(|c: char| c.is_ascii_digit()) && ahead.eat("]") {

@@ -17,6 +17,21 @@ fn the_root_is_found_regardless_of_case_in_abnf_only() {
 }
 
 #[test]
+fn many_rules_of_abnf_are_converted() {
+    let rules: String = (0..MANY).map(|i| format!("rule-{i} = DIGIT\n")).collect();
+    let gbnf = to_gbnf(&rules, Notation::Abnf, None).expect("it is a grammar");
+    assert_eq!(gbnf.lines().count(), MANY + 2);
+    assert!(gbnf.ends_with("rule-199999 ::= digit\ndigit ::= [0-9]\n"));
+}
+
+#[test]
+fn a_long_line_of_ebnf_is_converted() {
+    let line = format!("a ::= b{}\n[2] b ::= 'c'", " [1]".repeat(MANY));
+    let gbnf = to_gbnf(&line, Notation::Ebnf, None).expect("it is a grammar");
+    assert_eq!(gbnf.matches("[1]").count(), MANY);
+}
+
+#[test]
 fn many_names_without_a_letter_of_gbnf_are_told_apart() {
     let names = (0..MANY / 10).map(|i| char::from_u32(0x4e00 + i as u32).expect("it is a letter"));
     let rules: String = names.map(|name| format!("{name} ::= 'x'\n")).collect();
