@@ -66,18 +66,17 @@ fn with_distinct_items(
     array_exprs: &[ExprId],
 ) -> Result<(Program, FxHashSet<ExprId>), ProgramError> {
     let mut empty = FxHashSet::default();
-    let is_distinct =
-        |array: &ArrayProgram| array.unique && array.bounds().missing(&array.no_counts()) > 1;
-    if !program.arrays.iter().any(is_distinct) {
+    if !program.arrays.iter().any(ArrayProgram::needs_distinct) {
         return Ok((program, empty));
     }
+    program.check_levels()?;
     let program = Arc::new(program);
     let mut costs = vec![None; program.arrays.len()];
     let network = Network::empty(program.clone(), 0, TokenLengths::UNKNOWN);
     for ((array, cost), (id, &expr)) in
         { program.arrays.iter().zip(&mut costs) }.zip((0..).zip(array_exprs))
     {
-        if is_distinct(array) {
+        if array.needs_distinct() {
             *cost = network.call().distinct_cost(id)?;
             if cost.is_none() {
                 empty.insert(expr);

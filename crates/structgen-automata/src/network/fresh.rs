@@ -10,7 +10,7 @@ use super::values::{Excluded, ValueId, Values};
 use super::{Call, Fresh, Network, StepError};
 use crate::LimitExceeded;
 use crate::bytes::escaped_length;
-use crate::program::{Alternative, ArrayProgram, Bounds, Group, NodeId, Use};
+use crate::program::{Alternative, ArrayProgram, Bounds, Group, MAX_NEEDED_LEVELS, NodeId, Use};
 use crate::terminal::TerminalState;
 use crate::value::{MAX_COMPARED_DEPTH, Value};
 
@@ -19,9 +19,6 @@ const MAX_DISTINCT: u32 = 128;
 
 /// The maximum nesting of arrays of distinct items.
 const MAX_LEVELS: u32 = 64;
-
-/// The maximum nesting of arrays that require several distinct items.
-const MAX_NEEDED_LEVELS: u32 = 4;
 
 /// The cost of the items after the next one, and the values that the next one must differ from.
 pub(super) type Left = (u64, Excluded);

@@ -6,6 +6,7 @@ mod captures;
 mod choice_lists;
 mod counted_parts;
 mod counting;
+mod distinct_items;
 mod distinct_memory;
 mod gbnf_extensions;
 mod grounded;

@@ -1,16 +1,14 @@
 //! Objects and arrays that count, compare or have classes of keys: masks equal the oracle's, there are no dead ends,
 //! and costs hold.
 
-use crate::support::{
-    any_value, compile, compile_with, json, vocabulary_with, walk_and_compare, walk_and_hold,
-};
+use crate::support::{any_value, compile, compile_with, json, vocabulary_with, walk_and_compare};
 use serde_json::Value;
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, oracle};
-use structgen_frontend::json_schema::{Profile, SchemaOptions, compile_str};
+use structgen_frontend::json_schema::{SchemaOptions, compile_str};
 use structgen_grammar::{
-    Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, GrammarBuilder, Indent, JsonForm,
-    KeyPattern, NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent,
-    StringShape, Tally, Whitespace,
+    Alternative, ArrayShape, CharSet, Decimal, Expr, ExprId, GrammarBuilder, JsonForm, KeyPattern,
+    NumberBound, NumberSet, ObjectShape, Property, Regular, Slot, StringContent, StringShape,
+    Tally, Whitespace,
 };
 use structgen_vocab::TokenId;
 
@@ -547,120 +545,5 @@ fn a_bound_on_whitespace_may_be_as_large_as_it_gets() {
     let constraint = compile_with(compiled.grammar, &tables);
     for seed in 0..12 {
         walk_and_compare(&constraint, seed, 60);
-    }
-}
-
-#[test]
-fn what_distinct_items_are_promised_to_cost_is_enough_in_every_form() {
-    let schemas = [
-        r#"{"type": "object", "properties": {"a": {"type": "array", "uniqueItems": true, "minItems": 1}}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 3, "items": {"type": ["object", "array", "integer"]}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 2, "items": {"enum": ["a", "b", "ab"]}}"#,
-        r#"{"type": "array", "uniqueItems": true, "minItems": 2, "items": {"required": ["a"], "type": "object"}}"#,
-        r#"{"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "uniqueItems": true, "minItems": 9,
-            "items": {"type": "array", "items": {"type": "integer"}}}}}"#,
-        // The item of an array of distinct items needs several distinct items itself.
-        r#"{"type": "object", "required": ["x"], "properties": {"x": {"type": "array", "uniqueItems": true, "minItems": 4,
-            "items": {"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "uniqueItems": true,
-                "minItems": 2, "items": {"type": "integer"}}}}}}}"#,
-        r#"{"type": "object", "required": ["a"], "properties": {"a": {"type": "object", "required": ["a"], "properties": {"a":
-            {"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "uniqueItems": true, "minItems": 5,
-                "items": {"type": "array", "items": {"type": "integer"}}}}}}}}}"#,
-    ];
-    let indent = |indent| Whitespace::Indented { indent };
-    for whitespace in [
-        Whitespace::Compact,
-        Whitespace::Spaced,
-        Whitespace::OneSpace,
-        indent(Indent::Spaces(2)),
-        indent(Indent::Tab),
-    ] {
-        let options = SchemaOptions::new().with_whitespace(whitespace);
-        for schema in schemas {
-            let compiled = compile_str(schema, &options).expect("a schema");
-            let constraint = compile(compiled.grammar);
-            for seed in 0..12 {
-                walk_and_hold(&constraint, seed, 40);
-            }
-        }
-    }
-}
-
-#[test]
-fn the_limit_on_nesting_is_that_of_the_document() {
-    let tree = r##"{"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "additionalProperties": false,
-        "properties": {"c": {"type": "array", "uniqueItems": true, "items": {"$ref": "#/$defs/tree"}}}}}}"##;
-    let schemas = [
-        (tree, "{\"c\":[", "]}"),
-        (r#"{"type": "array", "uniqueItems": true}"#, "[", "]"),
-        (
-            r##"{"type": "array", "uniqueItems": true, "items": {"$ref": "#"}}"##,
-            "[",
-            "]",
-        ),
-        (
-            r##"{"type": "array", "prefixItems": [{"items": {"$ref": "#"}}], "uniqueItems": true}"##,
-            "[",
-            "]",
-        ),
-    ];
-    for profile in [Profile::Rust, Profile::Generate] {
-        let options = SchemaOptions::new().with_profile(profile);
-        for (schema, open, close) in schemas {
-            let compiled = compile_str(schema, &options).expect("a schema");
-            let most =
-                compiled.grammar.form().max_depth as usize / open.matches(['[', '{']).count();
-            let constraint = compile(compiled.grammar);
-            let is_valid = |levels: usize| {
-                let text = open.repeat(levels) + &close.repeat(levels);
-                let refused = constraint.matcher().check_text(text.as_bytes());
-                refused.expect("within limits").is_none()
-            };
-            assert!((1..=most).all(is_valid), "{schema}");
-            assert!(!is_valid(most + 1), "{schema}");
-            // A mask at every level says the same.
-            let mut matcher = constraint.matcher();
-            for byte in open.repeat(most).bytes() {
-                let token = TokenId(byte.into());
-                assert!(matcher.mask().expect("within limits").contains(token));
-                matcher.accept_token(token).expect("it is allowed");
-            }
-            let mask = matcher.mask().expect("within limits");
-            assert!(!mask.contains(TokenId(b'['.into())), "{schema}");
-        }
-    }
-}
-
-#[test]
-fn distinct_items_are_indented_like_others() {
-    let items = r#""type": "array", "uniqueItems": true, "items": {"type": ["object", "array", "integer"]}"#;
-    let schema = format!(
-        r#"{{"properties": {{"a": {{{items}}}}}, "anyOf": [{{"type": "object"}}, {{{items}}}]}}"#
-    );
-    let whitespace = Whitespace::Indented {
-        indent: Indent::Spaces(2),
-    };
-    let options = SchemaOptions::new().with_whitespace(whitespace);
-    let constraint = compile(compile_str(&schema, &options).expect("a schema").grammar);
-    for text in [
-        r#"[0, [1], {"b": [2, {}]}]"#,
-        r#"{"a": [[], [[1, 2]], {"b": {"c": [3]}}, 4]}"#,
-    ] {
-        let value: Value = serde_json::from_str(text).expect("JSON");
-        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
-        let refused = constraint.matcher().check_text(pretty.as_bytes());
-        assert_eq!(refused.expect("within limits"), None, "{pretty}");
-    }
-    for seed in 0..20 {
-        let text = walk_and_compare(&constraint, seed, 60);
-        let value: Value = serde_json::from_slice(&text).expect("JSON");
-        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
-        // Numbers and strings may be written in other ways.
-        let lines = |text: &str| {
-            text.lines()
-                .map(|line| line.len() - line.trim_start().len())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(lines(&String::from_utf8_lossy(&text)), lines(&pretty));
     }
 }

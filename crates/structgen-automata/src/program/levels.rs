@@ -1,0 +1,69 @@
+//! How many arrays of distinct items are around another one.
+
+use super::{ArrayProgram, Node, NodeId, Program, Slot};
+use crate::LimitExceeded;
+
+/// The maximum number of arrays of distinct items around an array that needs several distinct items: values for it are
+/// searched for in the automaton of an item of each.
+pub(crate) const MAX_NEEDED_LEVELS: u32 = 4;
+
+impl ArrayProgram {
+    /// Returns whether it needs more than one distinct item.
+    pub(crate) fn needs_distinct(&self) -> bool {
+        self.unique && self.bounds().missing(&self.no_counts()) > 1
+    }
+}
+
+impl Program {
+    /// Fails if an array that needs several distinct items may be inside too many others.
+    pub(crate) fn check_levels(&self) -> Result<(), LimitExceeded> {
+        let mut levels: Vec<Option<u32>> = vec![None; self.nodes.len()];
+        let mut open = vec![(self.proc(self.root).entry, 0)];
+        while let Some((id, level)) = open.pop() {
+            if levels[id.index()].is_some_and(|known| known >= level) {
+                continue;
+            }
+            levels[id.index()] = Some(level);
+            if let Node::Array { array, .. } = self.node(id) {
+                let array = &self.arrays[*array as usize];
+                let mut items = array.prefix.iter().chain(&array.rest).flatten();
+                let is_searched = array.needs_distinct()
+                    && items.any(|alternative| self.listed(alternative.node).is_none());
+                if is_searched && level >= MAX_NEEDED_LEVELS {
+                    return Err(LimitExceeded {
+                        what: "arrays inside one another that need several distinct items",
+                        limit: u64::from(MAX_NEEDED_LEVELS),
+                    });
+                }
+            }
+            let mut add = |node: NodeId, more: u32| {
+                open.push((node, level.saturating_add(more).min(MAX_NEEDED_LEVELS)));
+            };
+            let of_slot = |slot: &Slot| slot.iter().map(|it| it.node).collect::<Vec<_>>();
+            match self.node(id) {
+                Node::End => {}
+                Node::Terminal { next, .. }
+                | Node::Related { next, .. }
+                | Node::Token { next, .. } => add(*next, 0),
+                Node::Split(arms) => arms.iter().for_each(|&arm| add(arm, 0)),
+                Node::Call { proc, next } | Node::Repeat { proc, next, .. } => {
+                    add(self.proc(*proc).entry, 0);
+                    add(*next, 0);
+                }
+                Node::Object { object, next } => {
+                    let slots = self.objects[*object as usize].slots();
+                    slots.flat_map(of_slot).for_each(|node| add(node, 0));
+                    add(*next, 0);
+                }
+                Node::Array { array, next } => {
+                    let array = &self.arrays[*array as usize];
+                    let slots = array.prefix.iter().chain(&array.rest);
+                    let more = u32::from(array.unique);
+                    slots.flat_map(of_slot).for_each(|node| add(node, more));
+                    add(*next, 0);
+                }
+            }
+        }
+        Ok(())
+    }
+}
