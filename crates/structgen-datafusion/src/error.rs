@@ -1,11 +1,12 @@
 //! Errors of whole functions.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::error::DataFusionError;
 
-/// Why a function cannot be planned or run at all. Errors of single rows are in their rows instead.
+/// Why a function cannot be planned or run at all. Errors of a row's text are in the row instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +19,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The reason.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The schema of a name or a file is invalid.
     #[error("the schema {name:?} cannot be used")]
@@ -46,6 +47,10 @@ pub enum Error {
     /// The model could not be loaded.
     #[error("the model cannot be used")]
     Model(#[source] Arc<structgen::Error>),
+    /// The model failed or was stopped, for a reason that is not in the rows and may pass. None of the rows is done;
+    /// DataFusion gets this as an I/O error, after which systems such as Ballista try again.
+    #[error("the model could not compute the rows")]
+    Interrupted(#[source] structgen::Error),
     /// Functions of another process were defined for another model.
     #[error("the query is for the model {wanted}, and the model here is {present}")]
     OtherModel {
@@ -65,6 +70,7 @@ impl From<Error> for DataFusionError {
             Error::Arrow(error) => error.into(),
             // This error must be readable after it was sent to another process.
             error @ Error::OtherModel { .. } => Self::Execution(error.to_string()),
+            error @ Error::Interrupted(_) => Self::IoError(io::Error::other(error)),
             error => Self::External(Box::new(error)),
         }
     }

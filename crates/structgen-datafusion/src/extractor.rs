@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 use structgen::{Constraint, Extracting, Extraction, Model, SchemaExtractor, SchemaOptions};
 
 use crate::functions::Shared;
+use crate::row_error::RowError;
 use crate::seed::seed_of;
 use crate::texts::Texts;
 use crate::{Cell, ExtraColumns, Result, RowType, Schema};
@@ -66,10 +67,11 @@ impl ColumnExtractor {
         &self.row_type
     }
 
-    /// Extracts a value from each text, several in parallel. Errors of single rows are in the result.
+    /// Extracts a value from each text, several in parallel. Errors of single texts are in the result.
     ///
     /// # Errors
-    /// If the model cannot be loaded, so that no row can be processed.
+    /// If the model cannot be loaded, or fails; after [`Error::Interrupted`](crate::Error::Interrupted), another
+    /// attempt may succeed.
     pub fn extract(&self, column: &ArrayRef) -> Result<ExtractedColumn> {
         let texts = Texts::new(column, self.shared.max_text_bytes)?;
         let loaded = self.shared.model()?;
@@ -78,24 +80,24 @@ impl ColumnExtractor {
             let text = texts.get(row)?;
             Some(text.and_then(|text| self.submit(extractor, text)))
         };
-        let wait = |row: Option<Result<Extracting<IgnoredAny>, String>>| {
+        let wait = |row: Option<Result<Extracting<IgnoredAny>, RowError>>| {
             row.map(|row| row.and_then(|it| self.cell(it)))
         };
         let rows = loaded.for_each_row(0..texts.len(), submit, wait);
         let mut errors = Vec::new();
-        let cells = rows
-            .into_iter()
-            .enumerate()
-            .map(|(row, found)| match found {
+        let mut cells = Vec::with_capacity(rows.len());
+        for (row, found) in rows.into_iter().enumerate() {
+            cells.push(match found {
                 None => Cell::Null,
                 Some(Ok(cell)) => cell,
                 Some(Err(error)) => {
-                    let cell = self.columns.error_cells(&self.values, &error);
-                    errors.push((row, error));
+                    let reason = error.reason()?;
+                    let cell = self.columns.error_cells(&self.values, &reason);
+                    errors.push((row, reason));
                     cell
                 }
             });
-        let cells: Vec<Cell> = cells.collect();
+        }
         self.shared.counters.add(cells.len(), errors.len());
         let values = self.row_type.array(&cells)?;
         Ok(ExtractedColumn { values, errors })
@@ -119,16 +121,16 @@ impl ColumnExtractor {
         &self,
         extractor: &SchemaExtractor,
         text: &str,
-    ) -> Result<Extracting<IgnoredAny>, String> {
+    ) -> Result<Extracting<IgnoredAny>, RowError> {
         let mut options = self.shared.generate.clone();
         options.log_probs |= self.columns.confidence;
         options.sampling.seed = seed_of(options.sampling.seed, text);
         let extractor = extractor.clone().with_generate_options(options);
-        extractor.submit(text).map_err(|error| format!("{error:?}"))
+        Ok(extractor.submit(text)?)
     }
 
-    fn cell(&self, extracting: Extracting<IgnoredAny>) -> Result<Cell, String> {
-        let found: Extraction<_> = extracting.wait().map_err(|error| format!("{error:?}"))?;
+    fn cell(&self, extracting: Extracting<IgnoredAny>) -> Result<Cell, RowError> {
+        let found: Extraction<_> = extracting.wait()?;
         let value = self.values.read(&found.json).map_err(|it| it.to_string())?;
         Ok(self.columns.cells(value, &self.values, &found))
     }

@@ -5,9 +5,10 @@
 //! [`Functions::statement`] parses SQL in which `extract(text, 'schema.json').*` stands for all properties of the
 //! schema. [`ColumnExtractor`] does the same for Arrow arrays without SQL.
 //!
-//! Guarantees: there are as many output rows as input rows; a row that fails is NULL, with the reason in a column on
-//! [request](ExtraColumns); and equal texts have equal values, in any partition, on any machine of the same build, as
-//! long as the model runs [one row at a time](Functions::new).
+//! Guarantees: there are as many output rows as input rows; a row whose text is at fault is NULL, with the reason in a
+//! column on [request](ExtraColumns), while a failure of the model [fails the call](Error::Interrupted); and equal
+//! texts have equal values, in any partition, on any machine of the same build, as long as the model runs [one row at a
+//! time](Functions::new).
 
 mod columns;
 mod definition;
@@ -15,6 +16,7 @@ mod engine;
 mod error;
 mod extractor;
 mod functions;
+mod row_error;
 mod row_type;
 mod schemas;
 mod seed;

@@ -7,6 +7,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 
 use crate::Result;
+use crate::row_error::RowError;
 
 /// The texts of a column.
 pub(crate) struct Texts {
@@ -39,7 +40,7 @@ impl Texts {
     }
 
     /// Returns the text of a row, `None` if it is NULL, or an error if its bytes are not valid text.
-    pub(crate) fn get(&self, row: usize) -> Option<Result<&str, String>> {
+    pub(crate) fn get(&self, row: usize) -> Option<Result<&str, RowError>> {
         if self.column.is_null(row) {
             return None;
         }
@@ -49,13 +50,12 @@ impl Texts {
         };
         if bytes.len() > self.max_bytes {
             let (length, most) = (bytes.len(), self.max_bytes);
-            return Some(Err(format!(
-                "the text has {length} bytes, and {most} are allowed"
-            )));
+            let reason = format!("the text has {length} bytes, and {most} are allowed");
+            return Some(Err(reason.into()));
         }
         Some(str::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();
-            format!("the text is not UTF-8: the byte at offset {at} begins no character")
+            format!("the text is not UTF-8: the byte at offset {at} begins no character").into()
         }))
     }
 }

@@ -40,28 +40,21 @@ impl TextFunction for Classify {
         let tokens = |label: &&str| model.tokenizer().encode(&Value::from(*label).to_string());
         let choices: Vec<_> = { labels.iter().map(tokens).collect::<Result<_, _>>() }
             .map_err(structgen::Error::from)?;
-        let submit = |text: &str| {
+        let submit = |text: &str| -> structgen::Result<Run> {
             let prompt = model.extraction_prompt(&schema, text)?;
             let choices = Choices::Tokens(choices.clone());
             let request = ChoiceRequest::new(prompt, choices).with_ends(model.eos());
             Ok(model.engine().submit(request)?)
         };
-        let wait = |run: Run| {
+        let wait = |run: Run| -> structgen::Result<Cell> {
             let outputs = run.wait()?;
             let shares = outputs.choices()?.into_iter().map(|choice| choice.share);
             Ok(cells(labels, &shares.collect::<Vec<_>>()))
         };
-        model_rows(
-            shared,
-            &row_type(),
-            texts,
-            |text| submit(text).map_err(|error: structgen::Error| format!("{error:?}")),
-            |run| wait(run).map_err(|error: structgen::Error| format!("{error:?}")),
-            |error| {
-                let error = Cell::Text(error.to_owned());
-                Cell::Cells(vec![Cell::Null, Cell::Null, Cell::Null, error])
-            },
-        )
+        model_rows(shared, &row_type(), texts, submit, wait, |error| {
+            let error = Cell::Text(error.to_owned());
+            Cell::Cells(vec![Cell::Null, Cell::Null, Cell::Null, error])
+        })
     }
 }
 

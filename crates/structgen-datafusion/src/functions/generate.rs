@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
-use structgen::decode::Run;
+use structgen::decode::{FinishReason, GenerateError, Run};
 use structgen::vocab::TokenId;
 use structgen::{Constraint, Model, Request, SchemaOptions};
 
@@ -59,18 +59,15 @@ impl TextFunction for Generate {
             options.sampling.seed = seed_of(options.sampling.seed, text);
             model.submit(Request::new(prompt, constraint.clone()).with_options(options))
         };
-        let wait = |run: Run| {
-            let outputs = run.wait().map_err(structgen::Error::from)?;
-            Ok(Cell::Text(outputs.single()?.text))
+        let wait = |run: Run| -> structgen::Result<Cell> {
+            let output = run.wait()?.single()?;
+            match output.finish {
+                // Free text that was cut is no error of the request.
+                FinishReason::Cancelled => Err(GenerateError::Stopped.into()),
+                _ => Ok(Cell::Text(output.text)),
+            }
         };
-        model_rows(
-            shared,
-            &RowType::Text,
-            texts,
-            |text| submit(text).map_err(|error: structgen::Error| format!("{error:?}")),
-            |run| wait(run).map_err(|error: structgen::Error| format!("{error:?}")),
-            |_| Cell::Null,
-        )
+        model_rows(shared, &RowType::Text, texts, submit, wait, |_| Cell::Null)
     }
 }
 

@@ -44,8 +44,7 @@ impl TextFunction for Matches {
     ) -> Result<ArrayRef> {
         let checker = Self::checker(shared, literals)?;
         rows_of(shared, &RowType::Boolean, texts, |text| {
-            let misfit = checker.check(text.as_bytes());
-            let misfit = misfit.map_err(|error| format!("{error:?}"))?;
+            let misfit = checker.check(text.as_bytes())?;
             Ok(Cell::Boolean(misfit.is_none()))
         })
     }

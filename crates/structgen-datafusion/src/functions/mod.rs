@@ -103,7 +103,8 @@ impl FunctionOptions {
 /// | `tokens(text)` | the ids of its tokens |
 ///
 /// A schema is a literal: the schema itself, a [registered name, or a file](Schemas). So is `columns`, a list of
-/// [`ExtraColumns`]. The value of NULL is NULL. A row that fails is NULL, and counted.
+/// [`ExtraColumns`]. The value of NULL is NULL. A row with an error of its text is NULL, and counted. If the model
+/// fails, so does the call: [`Error::Interrupted`](crate::Error::Interrupted).
 ///
 /// ```no_run
 /// use datafusion::prelude::SessionContext;

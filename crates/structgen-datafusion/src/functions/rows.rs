@@ -5,18 +5,19 @@ use std::sync::Arc;
 use datafusion::arrow::array::ArrayRef;
 
 use super::Shared;
+use crate::row_error::RowError;
 use crate::texts::Texts;
 use crate::{Cell, Result, RowType};
 
 /// The result of a row: NULL, a cell, or an error.
-pub(super) type Row = Option<std::result::Result<Cell, String>>;
+type Row = Option<Result<Cell, RowError>>;
 
 /// Returns the values of rows that need no model.
 pub(super) fn rows_of(
     shared: &Shared,
     row_type: &RowType,
     texts: &ArrayRef,
-    mut row: impl FnMut(&str) -> std::result::Result<Cell, String>,
+    mut row: impl FnMut(&str) -> Result<Cell, RowError>,
 ) -> Result<ArrayRef> {
     let texts = Texts::new(texts, shared.max_text_bytes)?;
     let rows = (0..texts.len()).map(|at| texts.get(at).map(|text| text.and_then(&mut row)));
@@ -28,16 +29,19 @@ pub(super) fn model_rows<W>(
     shared: &Arc<Shared>,
     row_type: &RowType,
     texts: &ArrayRef,
-    mut submit: impl FnMut(&str) -> std::result::Result<W, String>,
-    mut wait: impl FnMut(W) -> std::result::Result<Cell, String>,
+    mut submit: impl FnMut(&str) -> structgen::Result<W>,
+    mut wait: impl FnMut(W) -> structgen::Result<Cell>,
     of_error: impl Fn(&str) -> Cell,
 ) -> Result<ArrayRef> {
     let texts = Texts::new(texts, shared.max_text_bytes)?;
-    let rows = shared.model()?.for_each_row(
-        0..texts.len(),
-        |at| texts.get(at).map(|text| text.and_then(&mut submit)),
-        |row| row.map(|row| row.and_then(&mut wait)),
-    );
+    let submit = |at| -> Option<Result<W, RowError>> {
+        let text = texts.get(at)?;
+        Some(text.and_then(|text| Ok(submit(text)?)))
+    };
+    let wait = |row: Option<Result<W, RowError>>| -> Row {
+        row.map(|row| row.and_then(|it| Ok(wait(it)?)))
+    };
+    let rows = shared.model()?.for_each_row(0..texts.len(), submit, wait);
     column_of(shared, row_type, rows, of_error)
 }
 
@@ -47,16 +51,18 @@ fn column_of(
     rows: Vec<Row>,
     of_error: impl Fn(&str) -> Cell,
 ) -> Result<ArrayRef> {
-    let errors = rows
-        .iter()
-        .filter(|row| matches!(row, Some(Err(_))))
-        .count();
-    shared.counters.add(rows.len(), errors);
-    let cells = rows.into_iter().map(|row| match row {
-        None => Cell::Null,
-        Some(Ok(cell)) => cell,
-        Some(Err(error)) => of_error(&error),
-    });
-    let cells: Vec<Cell> = cells.collect();
+    let mut errors = 0;
+    let mut cells = Vec::with_capacity(rows.len());
+    for row in rows {
+        cells.push(match row {
+            None => Cell::Null,
+            Some(Ok(cell)) => cell,
+            Some(Err(error)) => {
+                errors += 1;
+                of_error(&error.reason()?)
+            }
+        });
+    }
+    shared.counters.add(cells.len(), errors);
     Ok(row_type.array(&cells)?)
 }

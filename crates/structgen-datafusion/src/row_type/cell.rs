@@ -91,7 +91,7 @@ impl RowType {
             Self::Json => Ok(Cell::Text(json.to_owned())),
             Self::Boolean => parse(json, "is no boolean").map(Cell::Boolean),
             Self::Text => parse(json, "is no string").map(Cell::Text),
-            Self::Float64 => match parse::<f64>(json, "is no number")? {
+            Self::Float64 => match float(json).ok_or(CellError::new("is no number"))? {
                 number if number.is_finite() => Ok(Cell::Float(number)),
                 _ => Err(CellError::new("is too large for a number of 64 bits")),
             },
@@ -150,6 +150,12 @@ impl RowType {
 
 fn parse<'j, T: Deserialize<'j>>(json: &'j str, reason: &'static str) -> Result<T, CellError> {
     serde_json::from_str(json).map_err(|_| CellError::new(reason))
+}
+
+/// Parses a number as the nearest float, which serde_json may miss by one in the last place.
+fn float(json: &str) -> Option<f64> {
+    let is_number = json.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    json.parse().ok().filter(|_| is_number)
 }
 
 fn no_integer() -> CellError {
@@ -213,6 +219,11 @@ mod tests {
         assert!(RowType::Decimal(0).read(&format!("{nines}0")).is_err());
         assert_eq!(RowType::Float64.read("0.1"), Ok(Cell::Float(0.1)));
         assert!(RowType::Float64.read("1e400").is_err());
+        assert!(RowType::Float64.read("\"1\"").is_err());
+        for nearest in [0.1 + 0.2, 5e-324, 0.9452706955539223, 0.38120423768821243] {
+            let json = format!("{nearest:e}");
+            assert_eq!(RowType::Float64.read(&json), Ok(Cell::Float(nearest)));
+        }
     }
 
     #[test]

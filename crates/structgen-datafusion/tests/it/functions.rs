@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, StringArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion::error::DataFusionError;
 use structgen::Checker;
+use structgen::decode::SchedulerLimits;
 use structgen::{Constraint, SchemaOptions};
-use structgen_datafusion::{FunctionOptions, Functions};
+use structgen_datafusion::{Error, ExtraColumns, FunctionOptions, Functions};
 
-use crate::support::{CONTACT, TEXTS, functions, functions_with, rows, session, try_rows};
+use crate::support::{
+    CONTACT, TEXTS, functions, functions_with, model_with, rows, session, try_rows,
+};
 
 fn texts() -> ArrayRef {
     Arc::new(StringArray::from(TEXTS.to_vec()))
@@ -183,6 +187,40 @@ async fn rows_that_cannot_be_done_say_why_and_none_is_lost() {
         ]
     );
     assert_eq!((functions.rows(), functions.errors()), (6, 2));
+}
+
+/// Returns functions on a model that refuses all requests, since it may queue none.
+fn functions_without_a_queue() -> Functions {
+    let mut limits = SchedulerLimits::default();
+    limits.queue = 0;
+    Functions::new(move || model_with(1, limits), FunctionOptions::new())
+}
+
+#[tokio::test]
+async fn a_model_that_fails_ends_the_query_with_an_error_that_is_tried_again() {
+    let functions = functions_without_a_queue();
+    let context = session(&functions, Functions::session_config(), texts());
+    for sql in [
+        r#"SELECT extract(body, '{"type": "string"}', 'error') FROM mails"#,
+        "SELECT generate(body) FROM mails",
+        "SELECT classify(body, 'a', 'b') FROM mails",
+    ] {
+        let error = try_rows(&context, &functions, sql).await.unwrap_err();
+        // Ballista tries tasks with this kind of error again, and no others.
+        let DataFusionError::IoError(error) = error.find_root() else {
+            panic!("{sql}: {error:?}");
+        };
+        assert!(format!("{error:?}").contains("the queue is full"));
+    }
+    assert_eq!((functions.rows(), functions.errors()), (0, 0));
+}
+
+#[test]
+fn a_model_that_fails_is_no_error_of_rows() {
+    let functions = functions_without_a_queue();
+    let extractor = functions.extractor(CONTACT, ExtraColumns::default());
+    let error = extractor.unwrap().extract(&texts()).unwrap_err();
+    assert!(matches!(error, Error::Interrupted(_)), "{error:?}");
 }
 
 #[tokio::test]

@@ -26,9 +26,13 @@ pub(crate) const TEXTS: [&str; 4] = [
 
 /// Returns a model with this number of workers, each with one row at a time.
 pub(crate) fn model(workers: usize) -> structgen::Result<Model> {
-    structgen::runtime::ensure(|line| drop(writeln!(std::io::stderr(), "{line}")))?;
     let mut limits = SchedulerLimits::default();
     limits.rows = 1;
+    model_with(workers, limits)
+}
+
+pub(crate) fn model_with(workers: usize, limits: SchedulerLimits) -> structgen::Result<Model> {
+    structgen::runtime::ensure(|line| drop(writeln!(std::io::stderr(), "{line}")))?;
     let workers = NonZeroUsize::new(workers).unwrap();
     Model::embedded(
         &ModelOptions::new()
