@@ -14,6 +14,8 @@ mod cluster;
 mod extract;
 mod hashing;
 mod model;
+mod model_hash;
+mod quotes;
 mod sql;
 mod terminal;
 

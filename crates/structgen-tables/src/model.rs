@@ -8,6 +8,8 @@ use structgen::decode::SchedulerLimits;
 use structgen::{Device, GenerateOptions, Model, ModelOptions, SamplingParams};
 use structgen_datafusion::FunctionOptions;
 
+use crate::model_hash::model_hash;
+
 /// Maximum number of queued outputs. Long texts take many.
 const QUEUE: usize = 1 << 20;
 
@@ -56,22 +58,18 @@ pub(crate) struct RowArgs {
     max_text_bytes: usize,
 }
 
-/// Describes everything that a row's value depends on besides its text and schema.
-pub(crate) fn identity(model: &ModelArgs, rows: &RowArgs) -> String {
-    let name = match &model.model {
-        Some(folder) => folder.display().to_string(),
-        None => format!("embedded in {}", env!("CARGO_PKG_VERSION")),
-    };
-    format!(
-        "{name}, variant {:?}, device {:?}, {} rows in a run, at most {:?} tokens and {} bytes, temperature {:?}, seed {}",
-        model.variant,
+/// Describes everything that a row's value depends on besides its text, its schema and the program.
+pub(crate) fn identity(model: &ModelArgs, rows: &RowArgs) -> anyhow::Result<String> {
+    let hash = model_hash(model)?;
+    Ok(format!(
+        "{hash}, device {:?}, {} rows in a run, at most {:?} tokens and {} bytes, temperature {:?}, seed {}",
         model.device,
         model.rows_per_run,
         rows.max_new_tokens,
         rows.max_text_bytes,
         rows.temperature,
         rows.seed
-    )
+    ))
 }
 
 impl ModelArgs {

@@ -22,7 +22,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
@@ -44,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Scheduler = SchedulerGrpcClient<Channel>;
 
 /// Creates a session whose plans run on a cluster.
-pub(crate) fn session(config: SessionConfig) -> SessionContext {
+pub(crate) fn session(config: SessionConfig) -> anyhow::Result<SessionContext> {
     let config = config
         .upgrade_for_ballista()
         // A partition always has its own rows, in order, whichever process reads it.
@@ -57,7 +57,18 @@ pub(crate) fn session(config: SessionConfig) -> SessionContext {
     let state = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_optimizer_rules(ballista_default_optimizer_rules());
-    SessionContext::new_with_state(state.build())
+    Ok(SessionContext::new_with_state(state.build()))
+}
+
+/// Plans a query for a cluster.
+pub(crate) async fn physical_plan(
+    context: &SessionContext,
+    plan: &LogicalPlan,
+) -> anyhow::Result<Arc<dyn ExecutionPlan>> {
+    if !is_query(plan) {
+        bail!("a cluster runs queries only; --output writes their rows to a file");
+    }
+    Ok(context.state().create_physical_plan(plan).await?)
 }
 
 /// Runs a query on the cluster of a scheduler, and passes its rows to `take`, in the order of a local query.
@@ -65,15 +76,11 @@ pub(crate) async fn execute(
     url: &str,
     context: &SessionContext,
     functions: &Functions,
-    plan: LogicalPlan,
+    plan: Arc<dyn ExecutionPlan>,
     mut take: impl FnMut(RecordBatch) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    if !is_query(&plan) {
-        bail!("a cluster runs queries only; --output writes their rows to a file");
-    }
     let state = context.state();
-    let schema: SchemaRef = Arc::clone(plan.schema().inner());
-    let plan = state.create_physical_plan(&plan).await?;
+    let schema = plan.schema();
     let partitions = plan.output_partitioning().partition_count();
     let codec = FunctionCodec::new(functions.clone());
     let mut message = Vec::new();

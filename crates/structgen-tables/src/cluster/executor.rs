@@ -12,9 +12,9 @@ use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_
 use structgen_datafusion::{FunctionOptions, Functions};
 
 use super::codec::FunctionCodec;
-use super::model_hash::model_hash;
 use super::{KEPT_SECONDS, MAX_MESSAGE, warn_if_open};
 use crate::model::ModelArgs;
+use crate::model_hash::model_hash;
 use crate::terminal::say;
 
 /// Options of `structgen cluster executor`.

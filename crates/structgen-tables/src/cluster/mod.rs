@@ -7,7 +7,6 @@
 mod client;
 mod codec;
 mod executor;
-mod model_hash;
 mod scheduler;
 
 use std::net::IpAddr;
@@ -18,8 +17,7 @@ use log::LevelFilter;
 
 use crate::Outcome;
 use crate::terminal::say;
-pub(crate) use client::{execute, session};
-pub(crate) use model_hash::model_hash;
+pub(crate) use client::{execute, physical_plan, session};
 
 /// Maximum size of a message in bytes: a plan contains the names of all files.
 const MAX_MESSAGE: u32 = 256 << 20;

@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .sum();
     let identity = args.identity(&functions)?;
     let plan = Plan::new(inputs, identity, format, args.limit, sample);
-    let extraction = Extraction::new(&plan, selection, extractor)?;
+    let extraction = Extraction::new(&plan, selection, extractor, columns)?;
     match &args.output {
         Some(output) if !args.dry_run => args.write(&extraction, output),
         _ => {
@@ -127,8 +127,12 @@ impl Args {
         let named = |name: &str, value: String| (name.to_owned(), value);
         Ok(vec![
             named(
+                "the version of structgen-tables",
+                env!("CARGO_PKG_VERSION").to_owned(),
+            ),
+            named(
                 "the model or an option of it",
-                model::identity(&self.model, &self.rows),
+                model::identity(&self.model, &self.rows)?,
             ),
             named("the schema", schema),
             named("the column", self.column.clone()),
@@ -138,14 +142,12 @@ impl Args {
     }
 
     fn write(&self, extraction: &Extraction<'_>, output: &Path) -> Outcome {
-        if self.overwrite {
-            PartFolder::remove(output)?;
-        } else if output.exists() && !PartFolder::has_plan(output) {
+        if !self.overwrite && output.exists() && !PartFolder::has_plan(output) {
             let path = output.display();
             bail!("{path} is there already; --overwrite replaces it");
         }
         let errors = files::with_suffix(output, ".errors.jsonl");
-        let folder = PartFolder::open(output, extraction.plan())?;
+        let folder = PartFolder::open(output, extraction.plan(), self.overwrite)?;
         let start = Instant::now();
         let done = run::run(extraction, &folder)?;
         let bad = run::assemble(extraction, &folder, output, &errors)?;

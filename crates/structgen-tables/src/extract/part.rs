@@ -1,14 +1,15 @@
 //! The rows of a partition: reads them, extracts values, and writes them.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use serde_json::json;
-use structgen_datafusion::ColumnExtractor;
+use structgen_datafusion::{ColumnExtractor, ExtraColumns};
 
 use super::files::{self, RowWriter};
 use super::input::{Chunk, Selection};
@@ -21,6 +22,8 @@ pub(super) struct Extraction<'p> {
     extractor: ColumnExtractor,
     /// The schema of the output.
     schema: SchemaRef,
+    /// The index in it of the column of errors, if there is one.
+    error_column: Option<usize>,
 }
 
 /// The number of an input row, counted over all files, and why it has no value.
@@ -31,6 +34,7 @@ impl<'p> Extraction<'p> {
         plan: &'p Plan,
         selection: Selection,
         extractor: ColumnExtractor,
+        columns: ExtraColumns,
     ) -> anyhow::Result<Self> {
         let mut kept: Option<SchemaRef> = None;
         for input in &plan.inputs {
@@ -54,11 +58,13 @@ impl<'p> Extraction<'p> {
             }
             fields.push(value);
         }
+        let error_column = fields.iter().position(|field| field.name() == "_error");
         Ok(Self {
             plan,
             selection,
             extractor,
             schema: Arc::new(Schema::new(fields)),
+            error_column: error_column.filter(|_| columns.error),
         })
     }
 
@@ -96,11 +102,15 @@ impl<'p> Extraction<'p> {
                 continue;
             }
             let found = self.extractor.extract(&chunk.texts)?;
+            let errors = by_row(chunk.bad.into_iter().chain(found.errors));
             let mut columns = chunk.kept.columns().to_vec();
             columns.extend(value_columns(&found.values));
+            if let Some(at) = self.error_column {
+                // The extractor does not know the errors of reading.
+                let reasons = (0..numbers.len()).map(|row| errors.get(&row));
+                columns[at] = Arc::new(reasons.collect::<StringArray>());
+            }
             let batch = RecordBatch::try_new(SchemaRef::clone(&self.schema), columns)?;
-            let mut errors = [chunk.bad, found.errors].concat();
-            errors.sort();
             let errors = errors.into_iter().map(|(row, error)| (numbers[row], error));
             take(batch, errors.collect())?;
         }
@@ -164,6 +174,18 @@ impl<'p> Extraction<'p> {
     }
 }
 
+/// Joins the errors of each row.
+fn by_row(errors: impl Iterator<Item = (usize, String)>) -> BTreeMap<usize, String> {
+    let mut joined: BTreeMap<usize, String> = BTreeMap::new();
+    for (row, error) in errors {
+        joined
+            .entry(row)
+            .and_modify(|before| *before = format!("{before}; {error}"))
+            .or_insert(error);
+    }
+    joined
+}
+
 /// Returns the columns of a value: the properties of an object, or a single one named `value`.
 fn value_fields(of: &DataType) -> Vec<Arc<Field>> {
     match of {
@@ -178,5 +200,50 @@ fn value_columns(values: &ArrayRef) -> Vec<ArrayRef> {
         // All fields of a NULL struct are NULL.
         DataType::Struct(_) => values.as_struct().columns().to_vec(),
         _ => vec![ArrayRef::clone(values)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use structgen::decode::SchedulerLimits;
+    use structgen::{Model, ModelOptions};
+    use structgen_datafusion::{FunctionOptions, Functions};
+
+    use super::super::files::FileFormat;
+    use super::super::input::Input;
+    use super::*;
+
+    fn model(queue: usize) -> structgen::Result<Model> {
+        structgen::runtime::ensure(crate::terminal::say)?;
+        let mut limits = SchedulerLimits::default();
+        limits.queue = queue;
+        Model::embedded(&ModelOptions::new().with_limits(limits))
+    }
+
+    #[test]
+    fn a_part_is_missing_as_long_as_the_model_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in.jsonl");
+        std::fs::write(&path, "{\"body\": \"Ada from Graz\"}\n").unwrap();
+        let selection = Selection {
+            text: "body".to_owned(),
+            keep: None,
+        };
+        let inputs = vec![Input::scan(&path, &selection, 10).unwrap()];
+        let plan = Plan::new(inputs, Vec::new(), FileFormat::Jsonl, None, None);
+        let parts = PartFolder::open(&folder.path().join("out.jsonl"), &plan, false).unwrap();
+        // A model that may queue no request refuses all of them.
+        for (queue, is_done) in [(0, false), (100, true)] {
+            let functions = Functions::new(move || model(queue), FunctionOptions::new());
+            let columns = ExtraColumns::default();
+            let extractor = functions
+                .extractor(r#"{"type": "string"}"#, columns)
+                .unwrap();
+            let extraction = Extraction::new(&plan, selection.clone(), extractor, columns).unwrap();
+            let written = extraction.write_part(0, &parts, |_, _| {});
+            assert_eq!(written.is_ok(), is_done, "{written:?}");
+            assert_eq!(parts.is_done(0), is_done);
+            assert!(!parts.errors(0).exists());
+        }
     }
 }

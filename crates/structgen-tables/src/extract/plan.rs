@@ -1,6 +1,7 @@
 //! The plan of a run, split into partitions and stored in a file so that a later run can resume it.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -12,9 +13,11 @@ use super::input::{Input, Piece};
 use super::sample::Sample;
 
 /// The version of the written files. A plan of another version is not resumed.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The name of the plan's file.
 const PLAN: &str = "plan.json";
+/// The name of the file that an active run holds locked.
+const LOCK: &str = "lock";
 
 /// The plan of a run. It is written once, before the first row; the files that exist show which partitions are done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,31 +121,62 @@ pub(crate) struct PartFolder {
 }
 
 impl PartFolder {
-    /// Opens the folder for an output, creating it if necessary, and checks that its plan is equal to this one.
-    pub(crate) fn open(output: &Path, plan: &Plan) -> anyhow::Result<Self> {
+    /// Opens the folder for an output, creating it if necessary, and checks that its plan is equal to this one, unless
+    /// the run starts over.
+    pub(crate) fn open(output: &Path, plan: &Plan, start_over: bool) -> anyhow::Result<Self> {
         let path = Self::path_for(output);
         let lock = Self::lock(&path)?;
-        let written = path.join(PLAN);
         let folder = Self {
             format: plan.format,
             path,
             _lock: lock,
         };
-        if written.exists() {
-            let earlier = fs::read(&written).map_err(anyhow::Error::from);
-            let earlier = earlier.and_then(|it| Ok(serde_json::from_slice::<Plan>(&it)?));
-            let earlier =
-                earlier.with_context(|| format!("{} cannot be read", written.display()))?;
-            if let Some(what) = earlier.difference(plan) {
-                bail!(
-                    "{} has parts of another run: {what} was different; --overwrite begins anew",
-                    folder.path.display()
-                );
-            }
-        } else {
-            files::write_whole(&written, &serde_json::to_vec(plan)?)?;
+        match Self::has_plan(output) && !start_over {
+            true => folder.check(plan)?,
+            false => folder.begin(plan)?,
         }
         Ok(folder)
+    }
+
+    /// Checks that the plan in the folder is equal to this one.
+    fn check(&self, plan: &Plan) -> anyhow::Result<()> {
+        let written = self.path.join(PLAN);
+        let earlier = fs::read(&written).map_err(anyhow::Error::from);
+        let earlier = earlier.and_then(|it| Ok(serde_json::from_slice::<Plan>(&it)?));
+        let earlier = earlier.with_context(|| format!("{} cannot be read", written.display()))?;
+        match earlier.difference(plan) {
+            Some(what) => bail!(
+                "{} has parts of another run: {what} was different; --overwrite begins anew",
+                self.path.display()
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the plan to the folder, without the parts that a killed run may have left there.
+    fn begin(&self, plan: &Plan) -> anyhow::Result<()> {
+        self.clear()
+            .with_context(|| format!("{} cannot be emptied", self.path.display()))?;
+        files::write_whole(&self.path.join(PLAN), &serde_json::to_vec(plan)?)
+    }
+
+    /// Empties the folder, but for the lock: the plan first, because parts without a plan are never resumed.
+    fn clear(&self) -> io::Result<()> {
+        match fs::remove_file(self.path.join(PLAN)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if entry.file_name() == LOCK {
+                continue;
+            }
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether there is a run to resume.
@@ -154,21 +188,9 @@ impl PartFolder {
         files::with_suffix(output, ".parts")
     }
 
-    /// Removes what an earlier run left.
-    pub(crate) fn remove(output: &Path) -> anyhow::Result<()> {
-        let path = Self::path_for(output);
-        if path.exists() {
-            // Another process may be writing it.
-            let _lock = Self::lock(&path)?;
-            fs::remove_dir_all(&path)
-                .with_context(|| format!("{} cannot be removed", path.display()))?;
-        }
-        Ok(())
-    }
-
     fn lock(path: &Path) -> anyhow::Result<fs::File> {
         let lock = fs::create_dir_all(path)
-            .and_then(|()| fs::File::create(path.join("lock")))
+            .and_then(|()| fs::File::create(path.join(LOCK)))
             .with_context(|| format!("nothing can be written in {}", path.display()))?;
         match lock.try_lock() {
             Err(fs::TryLockError::WouldBlock) => {
@@ -199,10 +221,9 @@ impl PartFolder {
         files::temporary_in(&self.path)
     }
 
-    /// Removes the folder with its contents, the plan first, so that a folder left by a killed process is never
-    /// resumed.
+    /// Removes the folder with its contents.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        fs::remove_file(self.path.join(PLAN))
+        self.clear()
             .and_then(|()| fs::remove_dir_all(&self.path))
             .with_context(|| format!("{} cannot be removed", self.path.display()))
     }

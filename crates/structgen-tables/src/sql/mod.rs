@@ -13,6 +13,7 @@ use futures::StreamExt;
 use structgen_datafusion::{Functions, Schemas};
 
 use crate::model::{ModelArgs, RowArgs};
+use crate::model_hash::model_hash;
 use crate::terminal::say;
 use crate::{Outcome, cluster};
 use output::{Format, Output};
@@ -106,7 +107,7 @@ impl Args {
             return Ok(Functions::planned(options.with_model_id(hash)));
         }
         if self.cluster.is_some() {
-            options = options.with_model_id(cluster::model_hash(&self.model)?);
+            options = options.with_model_id(model_hash(&self.model)?);
         }
         Ok(Functions::new(self.model.loader(), options))
     }
@@ -127,7 +128,7 @@ impl Args {
         }
     }
 
-    fn session(&self) -> SessionContext {
+    fn session(&self) -> anyhow::Result<SessionContext> {
         let config = Functions::session_config()
             .with_target_partitions(self.partitions())
             .with_batch_size(self.batch_rows as usize)
@@ -140,27 +141,28 @@ impl Args {
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
         match self.cluster {
             Some(_) => cluster::session(config),
-            None => SessionContext::new_with_config(config),
+            None => Ok(SessionContext::new_with_config(config)),
         }
     }
 }
 
 async fn query(args: &Args, functions: &Functions, mut output: Output) -> anyhow::Result<()> {
-    let mut context = args.session();
+    let mut context = args.session()?;
     functions.register(&mut context)?;
     let mut statement = functions.statement(&args.query)?;
     tables::register(&context, &mut statement).await?;
     let plan = context.state().statement_to_plan(statement).await?;
+    // The columns have the types of the physical plan: a logical plan may lack the types that UNION converts to.
     if let Some(url) = &args.cluster {
-        output.begin(plan.schema().inner())?;
+        let plan = cluster::physical_plan(&context, &plan).await?;
+        output.begin(&plan.schema())?;
         let take = |batch: RecordBatch| output.write(&batch);
         cluster::execute(url, &context, functions, plan, take).await?;
         return output.finish();
     }
     let frame = context.execute_logical_plan(plan).await?;
-    let schema = frame.schema().inner().clone();
     let mut batches = frame.execute_stream().await?;
-    output.begin(&schema)?;
+    output.begin(&batches.schema())?;
     while let Some(batch) = batches.next().await {
         output.write(&batch?)?;
     }

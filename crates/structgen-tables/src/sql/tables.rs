@@ -1,9 +1,12 @@
 //! Registers the files that a query names in single quotes as tables.
 
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, bail};
+use datafusion::arrow::csv::reader::Format;
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::TableReference;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
@@ -13,8 +16,14 @@ use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
 use datafusion::execution::context::SessionContext;
+use datafusion::object_store::{GetResultPayload, ObjectStoreExt};
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{ObjectName, VisitMut, VisitorMut};
+use futures::TryStreamExt;
+
+use crate::quotes::Quotes;
+
+const CSV: &str = ".csv";
 
 /// Registers each file or pattern in single quotes as a table with that name.
 pub(super) async fn register(
@@ -71,20 +80,17 @@ async fn table(context: &SessionContext, path: &str) -> anyhow::Result<ListingTa
         // Values may contain line breaks, so a file must not be split at lines.
         Some((_, "csv")) => (
             Arc::new(CsvFormat::default().with_newlines_in_values(true)),
-            ".csv",
+            CSV,
         ),
-        Some((_, "jsonl")) => (Arc::new(JsonFormat::default()), ".jsonl"),
-        Some((_, "ndjson")) => (Arc::new(JsonFormat::default()), ".ndjson"),
-        Some((_, "json")) => (Arc::new(JsonFormat::default()), ".json"),
+        Some((_, "jsonl")) => (Arc::new(json()), ".jsonl"),
+        Some((_, "ndjson")) => (Arc::new(json()), ".ndjson"),
+        Some((_, "json")) => (Arc::new(json()), ".json"),
         _ => bail!("the table '{path}' has to end in .parquet, .csv, .jsonl, .ndjson or .json"),
     };
     let url = ListingTableUrl::parse(path)?;
     let options = ListingOptions::new(format).with_file_extension(extension);
-    let config = ListingTableConfig::new(url).with_listing_options(options);
-    let config = config
-        .infer_schema(&context.state())
-        .await
-        .map_err(|error| anyhow!(error).context(format!("the table '{path}' cannot be read")))?;
+    let config = with_schema(context, url, options).await;
+    let config = config.with_context(|| format!("the table '{path}' cannot be read"))?;
     if config
         .file_schema
         .as_ref()
@@ -93,4 +99,51 @@ async fn table(context: &SessionContext, path: &str) -> anyhow::Result<ListingTa
         bail!("there is no file '{path}', or it has no columns");
     }
     Ok(ListingTable::try_new(config)?)
+}
+
+/// Infers the types of the columns, from all rows: otherwise, fields that occur later are dropped, and 19.99 in a
+/// column of integers is read as 19.
+async fn with_schema(
+    context: &SessionContext,
+    url: ListingTableUrl,
+    options: ListingOptions,
+) -> anyhow::Result<ListingTableConfig> {
+    let is_csv = options.file_extension == CSV;
+    let config = ListingTableConfig::new(url.clone()).with_listing_options(options);
+    Ok(match is_csv {
+        true => config.with_schema(Arc::new(csv_schema(context, &url).await?)),
+        false => config.infer_schema(&context.state()).await?,
+    })
+}
+
+fn json() -> JsonFormat {
+    JsonFormat::default().with_schema_infer_max_rec(usize::MAX)
+}
+
+/// Infers the types of CSV from whole files. DataFusion infers from pieces of them, which it cuts wrongly after a
+/// backslash before a quote or a quote within a field.
+async fn csv_schema(context: &SessionContext, url: &ListingTableUrl) -> anyhow::Result<Schema> {
+    let state = context.state();
+    let store = state.runtime_env().object_store(url)?;
+    let files = url.list_all_files(&state, store.as_ref(), CSV).await?;
+    let files: Vec<_> = files.try_collect().await?;
+    let mut schemas = Vec::with_capacity(files.len());
+    for file in files {
+        let content = store.get(&file.location).await?;
+        let schema = match content.payload {
+            GetResultPayload::File(file, _) => csv_schema_of(file),
+            GetResultPayload::Stream(_) => csv_schema_of(&*content.bytes().await?),
+        };
+        schemas.push(schema.with_context(|| file.location.to_string())?);
+    }
+    Ok(Schema::try_merge(schemas)?)
+}
+
+fn csv_schema_of(csv: impl Read) -> anyhow::Result<Schema> {
+    let mut csv = Quotes::new(csv);
+    let (schema, _) = Format::default()
+        .with_header(true)
+        .infer_schema(&mut csv, None)?;
+    csv.finish()?;
+    Ok(schema)
 }

@@ -197,6 +197,7 @@ fn a_cluster_has_the_bytes_of_one_process() {
             &[],
         ),
         ("SELECT 1 AS one", &[]),
+        ("SELECT 1 AS n UNION ALL SELECT 2.5 ORDER BY n", &[]),
         ("SELECT id FROM 'mails.jsonl' WHERE id < 0", &[]),
     ] {
         let here = tables.run(["sql", query].iter().chain(more));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use serde_json::Value;
 
@@ -111,6 +111,123 @@ fn csv_with_bad_rows_keeps_their_places() {
     let first = |line: &str| line.split(',').next().unwrap().to_owned();
     let first: Vec<_> = out.lines().map(first).collect();
     assert_eq!(first, ["id", "0", "1", "2", "3", "4", "5"]);
+}
+
+#[test]
+fn a_csv_file_that_ends_within_quotes_is_refused() {
+    let tables = Tables::new();
+    let csv = "id,body\r\n0,Ada\r\n1,\"two\r\nlines\"\r\n2,\"Mia from Oslo\r\n3,x\r\n4,y\r\n";
+    tables.write("t.csv", csv);
+    let outcome = tables.extract("t.csv", "out.csv", &[]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    let expected = "t.csv cannot be read: the quoted field that begins in line 5 is not closed";
+    assert!(outcome.err.contains(expected), "{outcome:?}");
+    assert!(!tables.path().join("out.csv.parts").exists());
+    let queried = tables.run(["sql", "SELECT id FROM 't.csv'"]);
+    assert_eq!(queried.code, Some(2), "{queried:?}");
+    assert!(queried.err.contains("line 5 is not closed"), "{queried:?}");
+}
+
+#[test]
+fn numbers_are_kept_as_they_are_written() {
+    let tables = Tables::new();
+    let lines = [
+        r#"{"body": "Ada", "id": 9007199254740993, "tiny": 1e-400, "sum": 0.30000000000000004}"#,
+        r#"{"body": "Mia", "id": 0.5, "tiny": 2, "sum": 1}"#,
+    ];
+    tables.write("t.jsonl", lines.join("\n"));
+    let outcome = tables.extract("t.jsonl", "out.jsonl", &["--keep", "id,tiny,sum"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let rows = tables.read("out.jsonl");
+    for row in [
+        r#"{"id":"9007199254740993","tiny":"1e-400","sum":0.30000000000000004,"#,
+        r#"{"id":"0.5","tiny":"2","sum":1.0,"#,
+    ] {
+        assert!(rows.contains(row), "{rows}");
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_read_is_reported() {
+    let tables = Tables::new();
+    let lines = [
+        r#"{"id": 0, "body": "Ada from Graz", "note": "fine"}"#,
+        r#"{"id": 1, "body": "Mia from Oslo", "note": "half a pair: \ud800"}"#,
+    ];
+    tables.write("t.jsonl", lines.join("\n"));
+    let outcome = tables.extract("t.jsonl", "out.jsonl", &["--keep", "id,note"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let found = errors(&tables, "out.jsonl.errors.jsonl");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, 1);
+    assert!(found[0].1.contains("the column \"note\""), "{found:?}");
+    let rows = tables.read("out.jsonl");
+    assert!(
+        rows.contains(r#"{"id":1,"note":null,"name":"Mia""#),
+        "{rows}"
+    );
+}
+
+#[test]
+fn reasons_are_in_the_column_as_in_the_side_file() {
+    let tables = Tables::new();
+    let lines = ["{\"body\": \"Ada from Graz\"}", "{", "{\"body\": 7}"];
+    tables.write("t.jsonl", lines.join("\n"));
+    let csv = b"id,body\n0,Ada from Graz\n1\n2,caf\xE9\nn\xF6,Mia from Oslo\n";
+    tables.write("t.csv", csv);
+    for (input, expected) in [("t.jsonl", &[1, 2][..]), ("t.csv", &[1, 2, 3])] {
+        for output in ["out.jsonl", "out.csv"] {
+            let more = ["--columns", "error", "--overwrite"];
+            let outcome = tables.extract(input, output, &more);
+            assert_eq!(outcome.code, Some(1), "{outcome:?}");
+            let query = format!("SELECT _error AS error FROM '{output}'");
+            let column = tables.run(["sql", &query, "--format", "jsonl"]).out;
+            let column = column.lines().enumerate().filter_map(|(row, line)| {
+                let line: Value = serde_json::from_str(line).unwrap();
+                Some((row as u64, line["error"].as_str()?.to_owned()))
+            });
+            let found = errors(&tables, &format!("{output}.errors.jsonl"));
+            assert_eq!(column.collect::<Vec<_>>(), found);
+            let rows: Vec<u64> = found.iter().map(|(row, _)| *row).collect();
+            assert_eq!(rows, expected);
+        }
+    }
+}
+
+#[test]
+fn parquet_that_declares_another_number_of_rows_is_damaged() {
+    let tables = Tables::new();
+    let bodies: ArrayRef = Arc::new(StringArray::from(vec!["Ada", "Mia", "Jo"]));
+    let batch = RecordBatch::try_from_iter([("body", bodies)]).unwrap();
+    let mut file = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    // In Thrift's compact format: 3 rows, followed by a list of one row group.
+    let declaration = b"\x16\x06\x19\x1C";
+    let at = file.windows(4).rposition(|it| it == declaration).unwrap();
+    for rows in [
+        &b"\x04"[..],
+        b"\x08",
+        b"\x05",
+        b"\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01",
+    ] {
+        let mut damaged = file.clone();
+        damaged.splice(at + 1..at + 2, rows.iter().copied());
+        let end = damaged.len() - 8;
+        let length = u32::from_le_bytes(damaged[end..end + 4].try_into().unwrap());
+        let length = length + rows.len() as u32 - 1;
+        damaged[end..end + 4].copy_from_slice(&length.to_le_bytes());
+        tables.write("t.parquet", damaged);
+        let outcome = tables.extract("t.parquet", "out.jsonl", &[]);
+        assert_eq!(outcome.code, Some(2), "{rows:?}: {outcome:?}");
+        assert!(
+            outcome
+                .err
+                .contains("t.parquet cannot be read: it is damaged"),
+            "{outcome:?}"
+        );
+    }
 }
 
 #[test]

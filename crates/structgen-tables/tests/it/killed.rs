@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Tables, extract_args, ids, run};
+use crate::support::{Tables, extract_args, ids};
 
 const ROWS: usize = 400;
 
@@ -83,16 +83,70 @@ fn parts_of_another_run_are_not_taken() {
 }
 
 #[test]
+fn parts_without_a_plan_are_computed_again() {
+    let tables = Tables::new().with_mails(20);
+    let parts = tables.path().join("out.jsonl.parts");
+    leave_parts(&tables, &[]);
+    // As if the run had been killed while it removed the folder.
+    std::fs::remove_file(parts.join("plan.json")).unwrap();
+    std::fs::create_dir(parts.join("folder")).unwrap();
+    tables.write(
+        "mails.jsonl",
+        tables.read("mails.jsonl").replace("Oslo", "Rome"),
+    );
+    let other = tables.extract("mails.jsonl", "out.jsonl", &[]);
+    assert_eq!(other.code, Some(0), "{other:?}");
+    assert!(other.err.contains("20 rows, 20 of them now"), "{other:?}");
+    assert!(tables.read("out.jsonl").contains("Rome"));
+    assert!(!parts.exists());
+}
+
+#[test]
+fn parts_of_another_model_are_not_taken() {
+    let tables = Tables::new().with_mails(3);
+    let model = tables.path().join("model");
+    let main = &structgen_model::MAIN;
+    std::fs::create_dir(&model).unwrap();
+    for (name, content) in [
+        ("model.onnx", main.model),
+        ("tokenizer.json", main.tokenizer),
+        ("tokenizer_config.json", main.tokenizer_config.as_bytes()),
+        ("config.json", main.config.as_bytes()),
+        ("generation_config.json", main.generation_config.as_bytes()),
+        ("genai_config.json", main.genai_config.unwrap().as_bytes()),
+    ] {
+        std::fs::write(model.join(name), content).unwrap();
+    }
+    let more = ["--model", "model"];
+    leave_parts(&tables, &more);
+    // A file of the model that changes in place.
+    let changed = format!("{}\n", main.generation_config);
+    std::fs::write(model.join("generation_config.json"), changed).unwrap();
+    let other = tables.extract("mails.jsonl", "out.jsonl", &more);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(
+        other
+            .err
+            .contains("the model or an option of it was different"),
+        "{other:?}"
+    );
+}
+
+#[test]
 fn two_runs_do_not_write_one_output() {
-    let tables = Tables::new().with_mails(ROWS);
+    // More rows than the first run can do before it is killed.
+    let tables = Tables::new().with_mails(10 * ROWS);
     let mut first = tables.command(extract_args("mails.jsonl", "out.jsonl"));
     let mut first = first.spawn().unwrap();
     while !tables.path().join("out.jsonl.parts/plan.json").exists() {
         thread::sleep(Duration::from_millis(5));
     }
-    let second = run(&mut tables.command(extract_args("mails.jsonl", "out.jsonl")));
+    let second = tables.extract("mails.jsonl", "out.jsonl", &[]);
+    let third = tables.extract("mails.jsonl", "out.jsonl", &["--overwrite"]);
     first.kill().unwrap();
     first.wait().unwrap();
-    assert_eq!(second.code, Some(2), "{second:?}");
-    assert!(second.err.contains("another run is writing"), "{second:?}");
+    for other in [second, third] {
+        assert_eq!(other.code, Some(2), "{other:?}");
+        assert!(other.err.contains("another run is writing"), "{other:?}");
+    }
 }

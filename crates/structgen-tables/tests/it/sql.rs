@@ -56,6 +56,63 @@ fn rows_that_cannot_be_done_are_counted() {
 }
 
 #[test]
+fn types_are_those_of_all_rows() {
+    let tables = Tables::new();
+    let lines = "{\"price\": 1}\n".repeat(1_200) + "{\"price\": 19.99, \"late\": \"x\"}\n";
+    tables.write("prices.jsonl", lines);
+    let query = "SELECT max(price) AS price, max(late) AS late FROM 'prices.jsonl'";
+    let json = tables.run(["sql", query]);
+    assert_eq!(
+        json.out.trim_end(),
+        r#"{"price":19.99,"late":"x"}"#,
+        "{json:?}"
+    );
+    tables.write(
+        "prices.csv",
+        format!("price\n{}19.99\n", "1\n".repeat(1_200)),
+    );
+    let query = "SELECT max(price) AS price FROM 'prices.csv'";
+    let csv = tables.run(["sql", query]);
+    assert_eq!(csv.out.trim_end(), r#"{"price":19.99}"#, "{csv:?}");
+}
+
+#[test]
+fn quotes_and_backslashes_in_csv_are_text() {
+    let tables = Tables::new();
+    let mut csv = "n,path\n".to_owned();
+    for row in 0..2_000 {
+        csv += &match row {
+            700 | 1_400 => format!("{row},\"C:\\\"\n"),
+            _ => format!("{row},\"two\nlines, {row}\"\n"),
+        };
+    }
+    csv += "2000.5,5\" wide\n";
+    tables.write("paths.csv", csv);
+    let query = "SELECT count(*) AS rows, max(n) AS n, max(path) AS path FROM 'paths.csv'";
+    let found = tables.run(["sql", query]);
+    let expected = r#"{"rows":2001,"n":2000.5,"path":"two\nlines, 999"}"#;
+    assert_eq!(found.out.trim_end(), expected, "{found:?}");
+}
+
+#[test]
+fn a_union_of_different_types_is_written_in_all_formats() {
+    let tables = Tables::new();
+    tables.write("ids.jsonl", "{\"n\": 1}\n");
+    tables.write("names.csv", "n\nAda\n");
+    let query = "SELECT n FROM 'ids.jsonl' UNION ALL SELECT n FROM 'names.csv'";
+    for name in ["all.parquet", "all.csv", "all.jsonl"] {
+        let written = tables.run(["sql", query, "--output", name]);
+        assert_eq!(written.code, Some(0), "{name}: {written:?}");
+        let read = format!("SELECT n FROM '{name}' ORDER BY n");
+        let read = tables.run(["sql", &read]);
+        assert_eq!(read.out, "{\"n\":\"1\"}\n{\"n\":\"Ada\"}\n", "{name}");
+    }
+    let numbers = "SELECT 1 AS n UNION ALL SELECT 2.5";
+    let numbers = tables.run(["sql", numbers, "--output", "numbers.parquet"]);
+    assert_eq!(numbers.code, Some(0), "{numbers:?}");
+}
+
+#[test]
 fn mistakes_are_named() {
     let tables = Tables::new().with_mails(3);
     tables.write("bad.json", CONTACT.replace("object", "objekt"));

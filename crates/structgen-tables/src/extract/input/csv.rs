@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,13 +16,17 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use super::super::files::FileFormat;
 use super::{CHUNK_ROWS, Chunk, Chunks, ColumnKind, Cutter, Input, Piece, Selection};
 use crate::hashing::Hashing;
+use crate::quotes::Quotes;
 
 type Columns = [(String, ColumnKind)];
 
+/// Maximum size of a row: after a quote that is not closed, the rest of a file may be one field.
+const MAX_ROW_BYTES: u64 = 256 << 20;
+
 pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, Vec<Piece>)> {
-    let mut reader = reader(Hashing::new(File::open(path)?));
+    let mut reader = reader(Quotes::new(Hashing::new(File::open(path)?)).take(MAX_ROW_BYTES));
     let mut record = ByteRecord::new();
-    if !reader.read_byte_record(&mut record)? {
+    if !read_row(&mut reader, &mut record, MAX_ROW_BYTES)? {
         bail!("there is no line with the names of the columns");
     }
     let mut columns = Vec::new();
@@ -41,12 +45,12 @@ pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, V
     }
     let mut cutter = Cutter::new(partition_rows);
     let mut start = reader.position().byte();
-    while reader.read_byte_record(&mut record)? {
+    while read_row(&mut reader, &mut record, MAX_ROW_BYTES)? {
         let end = reader.position().byte();
         cutter.row(start, end);
         start = end;
     }
-    let (bytes, hash) = reader.into_inner().finish();
+    let (bytes, hash) = reader.into_inner().into_inner().finish()?.finish();
     let input = Input {
         path: path.to_owned(),
         format: FileFormat::Csv,
@@ -155,10 +159,48 @@ fn chunk(
     })
 }
 
+/// Reads a row of at most `most` bytes, or returns false at the end of the file.
+fn read_row<R: Read>(
+    reader: &mut Reader<Take<R>>,
+    record: &mut ByteRecord,
+    most: u64,
+) -> anyhow::Result<bool> {
+    let start = reader.position().byte();
+    reader.get_mut().set_limit(most);
+    let is_row = reader.read_byte_record(record)?;
+    if reader.get_ref().limit() == 0 {
+        bail!(
+            "the row after the first {start} bytes has more than {most} bytes: is a quote closed?"
+        );
+    }
+    Ok(is_row)
+}
+
 /// Every line counts, whatever its number of fields: an invalid row is an error of that row.
 fn reader<R: Read>(from: R) -> Reader<R> {
     ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .from_reader(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_too_long_is_refused() {
+        let csv = format!("a\n\"{}\"\nb\n", "x".repeat(100_000));
+        let rows = |most| {
+            let mut reader = reader(csv.as_bytes().take(most));
+            let mut rows = 0;
+            while read_row(&mut reader, &mut ByteRecord::new(), most)? {
+                rows += 1;
+            }
+            anyhow::Ok(rows)
+        };
+        assert_eq!(rows(200_000).unwrap(), 3);
+        let error = rows(50_000).unwrap_err().to_string();
+        assert!(error.contains("after the first 2 bytes"), "{error}");
+    }
 }

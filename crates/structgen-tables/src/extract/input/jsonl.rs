@@ -10,6 +10,7 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, String
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
+use structgen::grammar::Decimal;
 use structgen_datafusion::{Cell, RowType};
 
 use super::super::files::FileFormat;
@@ -21,7 +22,7 @@ type Object<'l> = IndexMap<String, &'l RawValue>;
 
 pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, Vec<Piece>)> {
     let mut reader = BufReader::new(Hashing::new(File::open(path)?));
-    let mut columns: IndexMap<String, Option<ColumnKind>> = IndexMap::new();
+    let mut columns: IndexMap<String, Kinds> = IndexMap::new();
     let mut cutter = Cutter::new(partition_rows);
     let (mut line, mut end) = (Vec::new(), 0);
     loop {
@@ -40,13 +41,12 @@ pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, V
             continue;
         };
         for (name, value) in object {
-            let kind = columns.entry(name).or_default();
-            *kind = join(*kind, kind_of(value.get()));
+            columns.entry(name).or_default().add(value.get());
         }
     }
     let (bytes, hash) = reader.into_inner().finish();
     let columns = columns.into_iter();
-    let columns = columns.map(|(name, kind)| (name, kind.unwrap_or(ColumnKind::Text)));
+    let columns = columns.map(|(name, kinds)| (name, kinds.common()));
     let input = Input {
         path: path.to_owned(),
         format: FileFormat::Jsonl,
@@ -57,6 +57,32 @@ pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, V
     Ok((input, cutter.finish()))
 }
 
+/// The kinds of a column's values so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kinds {
+    /// The kind that they have in common; `None` if all of them are null.
+    joined: Option<ColumnKind>,
+    /// Whether some integer is so large that a float may not hold it.
+    has_large_integer: bool,
+}
+
+impl Kinds {
+    fn add(&mut self, json: &str) {
+        /// Floats hold all integers up to this one.
+        const LARGEST: u64 = 1 << 53;
+        let is_large = |integer: i64| integer.unsigned_abs() > LARGEST;
+        self.has_large_integer |= json.parse().is_ok_and(is_large);
+        self.joined = join(self.joined, kind_of(json));
+    }
+
+    fn common(self) -> ColumnKind {
+        match self.joined {
+            Some(ColumnKind::Number) if self.has_large_integer => ColumnKind::Json,
+            joined => joined.unwrap_or(ColumnKind::Text),
+        }
+    }
+}
+
 /// Returns the kind of a value, or `None` for null, which is of all kinds.
 fn kind_of(json: &str) -> Option<ColumnKind> {
     match json.as_bytes().first()? {
@@ -65,12 +91,18 @@ fn kind_of(json: &str) -> Option<ColumnKind> {
         b'"' => Some(ColumnKind::Text),
         b'{' | b'[' => Some(ColumnKind::Json),
         _ if json.parse::<i64>().is_ok() => Some(ColumnKind::Integer),
-        // A number that 64 bits cannot represent exactly is kept as text.
-        _ => match json.parse::<f64>() {
-            Ok(number) if number.is_finite() && json.len() <= 15 => Some(ColumnKind::Number),
-            _ => Some(ColumnKind::Json),
-        },
+        // A number that would change is kept as text.
+        _ if is_float(json) => Some(ColumnKind::Number),
+        _ => Some(ColumnKind::Json),
     }
+}
+
+/// Returns whether the float nearest to a number is written as that number.
+fn is_float(json: &str) -> bool {
+    let decimal = |text: &str| text.parse::<Decimal>().ok();
+    let nearest = json.parse().unwrap_or(f64::NAN);
+    let written = decimal(json);
+    written.is_some() && decimal(&format!("{nearest:e}")) == written
 }
 
 fn join(a: Option<ColumnKind>, b: Option<ColumnKind>) -> Option<ColumnKind> {
@@ -150,17 +182,19 @@ fn chunk(
             .map_err(String::clone)
             .and_then(|it| text(it, &selection.text));
         let object = object.unwrap_or_default();
-        texts.push(text.unwrap_or_else(|error| {
-            bad.push((texts.len(), error));
+        let mut fault = None;
+        let text = text.unwrap_or_else(|error| {
+            fault = Some(error);
             None
-        }));
+        });
         for ((name, kind), cells) in kept.iter().zip(&mut cells) {
-            let value = object
-                .get(name)
-                .map(|value| kind.row_type().read(value.get()));
-            // The kinds were determined from all values.
-            cells.push(value.and_then(Result::ok).unwrap_or(Cell::Null));
+            cells.push(cell(&object, name, *kind).unwrap_or_else(|error| {
+                fault.get_or_insert(error);
+                Cell::Null
+            }));
         }
+        bad.extend(fault.map(|error| (texts.len(), error)));
+        texts.push(text);
     }
     let arrays = kept
         .iter()
@@ -188,6 +222,16 @@ fn text(object: &Object<'_>, column: &str) -> Result<Option<String>, String> {
     }
 }
 
+fn cell(object: &Object<'_>, column: &str, kind: ColumnKind) -> Result<Cell, String> {
+    match object.get(column) {
+        // The kind is that of all values, but a string may have half of a surrogate pair.
+        Some(value) => kind.row_type().read(value.get()).map_err(|error| {
+            format!("the column {column:?} is NULL because it cannot be read: {error}")
+        }),
+        None => Ok(Cell::Null),
+    }
+}
+
 fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)
 }
@@ -196,13 +240,41 @@ fn is_blank(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn common(values: &[&str]) -> ColumnKind {
+        let mut kinds = Kinds::default();
+        values.iter().for_each(|value| kinds.add(value));
+        kinds.common()
+    }
+
     #[test]
     fn kinds_are_those_of_all_values() {
-        let of = |values: &[&str]| values.iter().map(|it| kind_of(it)).fold(None, join);
-        assert_eq!(of(&["null", "1", "2"]), Some(ColumnKind::Integer));
-        assert_eq!(of(&["1", "2.5"]), Some(ColumnKind::Number));
-        assert_eq!(of(&["1", "\"a\""]), Some(ColumnKind::Json));
-        assert_eq!(of(&["null"]), None);
-        assert_eq!(of(&["9223372036854775808"]), Some(ColumnKind::Json));
+        assert_eq!(common(&["null", "1", "2"]), ColumnKind::Integer);
+        assert_eq!(common(&["1", "2.5"]), ColumnKind::Number);
+        assert_eq!(common(&["1", "\"a\""]), ColumnKind::Json);
+        assert_eq!(common(&["null"]), ColumnKind::Text);
+    }
+
+    #[test]
+    fn numbers_that_floats_do_not_hold_are_text() {
+        for floats in [
+            &["0.1", "-0.0", "0e9", "1e300", "5e-324", "100.0"][..],
+            &["0.30000000000000004", "1.50000000000000000000"],
+            &["9007199254740992", "-9007199254740992", "0.5"],
+        ] {
+            assert_eq!(common(floats), ColumnKind::Number, "{floats:?}");
+        }
+        for text in [
+            &["1e-400"][..],
+            &["1e400"],
+            &["1e-99999999999999999999"],
+            &["9223372036854775808"],
+            &["0.30000000000000001"],
+            &["1.23456789012345e-320"],
+            &["9007199254740993", "0.5"],
+            &["0.5", "null", "-9007199254740993"],
+        ] {
+            assert_eq!(common(text), ColumnKind::Json, "{text:?}");
+        }
+        assert_eq!(common(&["9007199254740993", "1"]), ColumnKind::Integer);
     }
 }

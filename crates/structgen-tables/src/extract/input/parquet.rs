@@ -10,20 +10,18 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ParquetMetaData;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::files::{FileFormat, is_text};
 use super::{CHUNK_ROWS, Chunk, Chunks, Input, Piece, Selection};
 
+/// Maximum number of pieces of a file, so that the plan of a file that declares any number of rows fits into memory.
+const MAX_PIECES: u64 = 1 << 22;
+
 pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, Vec<Piece>)> {
-    let builder = builder(path)?;
-    let rows = builder.metadata().file_metadata().num_rows();
-    let rows = u64::try_from(rows).context("the number of rows is negative")?;
-    let starts = (0..rows).step_by(usize::try_from(partition_rows)?);
-    let pieces = starts.map(|start| Piece {
-        rows: partition_rows.min(rows - start),
-        start,
-    });
+    let rows = rows(builder(path)?.metadata())?;
+    let pieces = pieces(rows, partition_rows)?;
     let (bytes, hash) = footer(path)?;
     let input = Input {
         path: path.to_owned(),
@@ -32,7 +30,34 @@ pub(super) fn scan(path: &Path, partition_rows: u64) -> anyhow::Result<(Input, V
         hash,
         columns: Vec::new(),
     };
-    Ok((input, pieces.collect()))
+    Ok((input, pieces))
+}
+
+/// Returns the number of rows of all row groups, if it is the one that the file declares.
+fn rows(metadata: &ParquetMetaData) -> anyhow::Result<u64> {
+    let declared = metadata.file_metadata().num_rows();
+    let mut rows = 0_u64;
+    for group in metadata.row_groups() {
+        let more = u64::try_from(group.num_rows()).ok();
+        let sum = more.and_then(|more| rows.checked_add(more));
+        rows = sum.context("it is damaged: a row group declares an impossible number of rows")?;
+    }
+    if u64::try_from(declared) != Ok(rows) {
+        bail!("it is damaged: it declares {declared} rows, and its row groups have {rows}");
+    }
+    Ok(rows)
+}
+
+fn pieces(rows: u64, partition_rows: u64) -> anyhow::Result<Vec<Piece>> {
+    if rows.div_ceil(partition_rows) > MAX_PIECES {
+        bail!("it declares {rows} rows, which is more than {MAX_PIECES} parts of {partition_rows}");
+    }
+    let starts = (0..rows).step_by(usize::try_from(partition_rows)?);
+    let pieces = starts.map(|start| Piece {
+        rows: partition_rows.min(rows - start),
+        start,
+    });
+    Ok(pieces.collect())
 }
 
 pub(super) fn schema(path: &Path) -> anyhow::Result<SchemaRef> {
@@ -107,4 +132,19 @@ fn footer(path: &Path) -> anyhow::Result<(u64, u64)> {
     let mut metadata = Vec::new();
     file.read_to_end(&mut metadata)?;
     Ok((bytes, xxh3_64(&metadata)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_have_all_rows_and_are_not_too_many() {
+        let rows = |pieces: Vec<Piece>| pieces.iter().map(|it| it.rows).collect::<Vec<_>>();
+        assert_eq!(rows(pieces(7, 3).unwrap()), [3, 3, 1]);
+        assert!(pieces(0, 3).unwrap().is_empty());
+        for rows in [MAX_PIECES * 1_000 + 1, u64::MAX] {
+            assert!(pieces(rows, 1_000).is_err());
+        }
+    }
 }
