@@ -1,7 +1,7 @@
 //! Splits a text into words, runs of digits, spaces and marks.
 
 use crate::fold::{fold_into, is_combining};
-use crate::language::{Entry, Sense, compound, senses};
+use crate::language::{Entry, Sense, compound, compound_ordinal, senses};
 use crate::{Language, Number};
 
 /// The kind of a token.
@@ -31,18 +31,25 @@ pub(crate) struct Tokens<'t> {
     tokens: Vec<Token>,
     /// Words that are numbers but not in any table, by position.
     pub(crate) compounds: Vec<(usize, Number)>,
+    /// Words that are ordinals but not in any table, by position.
+    pub(crate) ordinals: Vec<(usize, u32)>,
     /// The assumed language of the text.
     pub(crate) language: Language,
 }
 
 impl<'t> Tokens<'t> {
     pub(crate) fn new(text: &'t str, language: Option<Language>) -> Tokens<'t> {
-        let (tokens, compounds) = split(text);
+        let Split {
+            tokens,
+            compounds,
+            ordinals,
+        } = split(text);
         let language = language.unwrap_or_else(|| guess(&tokens, compounds.len()));
         Tokens {
             text,
             tokens,
             compounds,
+            ordinals,
             language,
         }
     }
@@ -135,10 +142,17 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// Returns the tokens of a text, and the compound number words.
-fn split(text: &str) -> (Vec<Token>, Vec<(usize, Number)>) {
+/// The tokens of a text, and the numbers and ordinals that are one word.
+struct Split {
+    tokens: Vec<Token>,
+    compounds: Vec<(usize, Number)>,
+    ordinals: Vec<(usize, u32)>,
+}
+
+fn split(text: &str) -> Split {
     let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
     let mut compounds = Vec::new();
+    let mut ordinals = Vec::new();
     let mut folded = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -157,12 +171,17 @@ fn split(text: &str) -> (Vec<Token>, Vec<(usize, Number)>) {
             token.senses = senses(&folded);
             if token.senses.is_empty() {
                 compounds.extend(compound(&folded).map(|number| (tokens.len(), number)));
+                ordinals.extend(compound_ordinal(&folded).map(|value| (tokens.len(), value)));
             }
         }
         tokens.push(token);
         rest = &text[end..];
     }
-    (tokens, compounds)
+    Split {
+        tokens,
+        compounds,
+        ordinals,
+    }
 }
 
 fn first_token(rest: &str, first: char) -> (Kind, usize) {

@@ -1,5 +1,5 @@
 //! German compound numbers, which are written as one word: `zweiundzwanzig`, `zweitausenddreihundert`, `zweieinhalb`,
-//! `dreimal`, `zweistündig`.
+//! `dreimal`; and ordinals such as `einundzwanzigste`.
 
 use crate::Number;
 
@@ -64,6 +64,19 @@ pub(crate) fn number_of(word: &str) -> Option<Number> {
     rest.is_empty().then(|| Number::new(i128::from(value), 0))?
 }
 
+/// Returns the ordinal for a whole folded word: `einundzwanzigsten`.
+pub(crate) fn ordinal_of(word: &str) -> Option<u32> {
+    let endings = ["e", "en", "er", "es", "em"];
+    let stem = endings
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending))?;
+    // `dreizehnte`, `zwanzigste`.
+    let cardinal = stem.strip_suffix("st").or_else(|| stem.strip_suffix('t'))?;
+    let number = number_of(cardinal)?;
+    let value = u32::try_from(number.to_integer()?).ok()?;
+    (10..1000).contains(&value).then_some(value)
+}
+
 /// Returns the value of the number at the start of `word`, and the rest.
 fn below_million(word: &str) -> Option<(u64, &str)> {
     let (thousands, rest) = match word.strip_prefix("tausend") {
@@ -85,7 +98,7 @@ fn below_thousand(word: &str) -> Option<(u64, &str)> {
     let (hundreds, rest) = match word.strip_prefix("hundert") {
         Some(rest) => (1, rest),
         None => match below_hundred(word)? {
-            (value, rest) if value < 10 && rest.starts_with("hundert") => {
+            (value, rest) if value < 20 && rest.starts_with("hundert") => {
                 (value, &rest["hundert".len()..])
             }
             found => return Some(found),
@@ -115,7 +128,21 @@ fn one_of<'w>(morphemes: &[(&str, u64)], word: &'w str) -> Option<(u64, &'w str)
 
 #[cfg(test)]
 mod tests {
-    use super::number_of;
+    use super::{number_of, ordinal_of};
+
+    #[test]
+    fn ordinals_of_one_word_are_read() {
+        for (word, value) in [
+            ("dreizehnte", Some(13)),
+            ("zwanzigsten", Some(20)),
+            ("einundzwanzigsten", Some(21)),
+            ("hundertster", Some(100)),
+            ("zwanzig", None),
+            ("beste", None),
+        ] {
+            assert_eq!(ordinal_of(word), value, "{word}");
+        }
+    }
 
     #[test]
     fn compounds_are_read_as_a_whole_or_not_at_all() {
@@ -127,6 +154,7 @@ mod tests {
             ("siebenundsiebzigtausend", "77000"),
             ("zweieinhalb", "2.5"),
             ("achtmal", "8"),
+            ("neunzehnhundertneunundneunzig", "1999"),
         ] {
             assert_eq!(
                 number_of(word).map(|number| number.to_string()).as_deref(),

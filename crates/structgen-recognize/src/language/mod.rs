@@ -13,9 +13,9 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::{Number, TimeUnit};
+use crate::TimeUnit;
 
-pub(crate) use german_compounds::number_of as german_compound;
+pub(crate) use german_compounds::{number_of as compound, ordinal_of as compound_ordinal};
 
 /// A language whose words are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,11 +157,6 @@ static LEXICON: LazyLock<FxHashMap<&'static str, Vec<Entry>>> = LazyLock::new(||
 /// Returns the meanings of a folded word in all languages.
 pub(crate) fn senses(folded: &str) -> &'static [Entry] {
     LEXICON.get(folded).map_or(&[], Vec::as_slice)
-}
-
-/// Returns a number written as one word, such as `zweiundzwanzig`, which no table lists.
-pub(crate) fn compound(folded: &str) -> Option<Number> {
-    german_compound(folded)
 }
 
 /// Currencies whose signs and names several languages share.

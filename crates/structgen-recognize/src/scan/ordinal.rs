@@ -17,8 +17,25 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
 pub(super) fn ordinal(tokens: &Tokens<'_>, at: usize) -> Option<(usize, usize, u32)> {
     if tokens.kind(at)? == Kind::Digits {
         let mark = at + 1 + usize::from(tokens.is_mark(at + 1, '.'));
-        let marked = tokens.has_any(mark, Sense::OrdinalMark);
-        return Some((at, mark + 1, tokens.digits(at, 1, 4).filter(|_| marked)?));
+        let value = tokens
+            .digits(at, 1, 4)
+            .filter(|_| tokens.has_any(mark, Sense::OrdinalMark))?;
+        let continues = matches!(tokens.kind_before(at), Some(Kind::Mark(',' | '.')))
+            && tokens.kind(at.wrapping_sub(2)) == Some(Kind::Digits);
+        if !continues {
+            return Some((at, mark + 1, value));
+        }
+        // `1,000th`.
+        let thousands = tokens.digits(at - 2, 1, 3);
+        let grouped = tokens.is_mark(at - 1, ',') && tokens.str(at).len() == 3;
+        return Some((
+            at - 2,
+            mark + 1,
+            thousands.filter(|_| grouped)? * 1000 + value,
+        ));
+    }
+    if let Ok(found) = tokens.ordinals.binary_search_by_key(&at, |(at, _)| *at) {
+        return Some((at, at + 1, tokens.ordinals[found].1));
     }
     tokens.entries(at).find_map(|entry| {
         let Sense::Ordinal(value) = entry.sense else {

@@ -279,3 +279,18 @@ fn whole_numbers_are_strings_of_digits() {
     );
     never(Leaf::Digits, &[("4.50", "4.5"), ("36 years", "432")]);
 }
+
+#[test]
+fn ordinals_are_read_with_groups_and_as_one_word() {
+    best(
+        Leaf::Integer,
+        &[
+            ("the 1,000th visitor", "1000"),
+            ("am einundzwanzigsten", "21"),
+            ("zum dreizehnten", "13"),
+            ("le vingtième", "20"),
+            ("el vigésimo", "20"),
+        ],
+    );
+    never(Leaf::Integer, &[("the 1,000th visitor", "0")]);
+}
