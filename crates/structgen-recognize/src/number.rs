@@ -72,6 +72,11 @@ impl Number {
         self.mantissa < 0
     }
 
+    /// Returns whether the value is smaller; the order of the type is that of the digits.
+    pub(crate) fn is_less(self, other: Number) -> bool {
+        self.plus(other.negated()).is_some_and(Number::is_negative)
+    }
+
     pub(crate) fn negated(self) -> Number {
         Number {
             mantissa: -self.mantissa,

@@ -10,7 +10,8 @@ use crate::Language;
 pub struct Options {
     /// The language of the text. By default, the language whose common words are most frequent; if several are, the one
     /// with the most words of its own; English if there are none. Words of all languages are recognised, except that a
-    /// word such as `once` (Spanish for eleven) counts only in its own language.
+    /// word such as `once` (Spanish for eleven) counts only in its own language. `1 billion` is a thousand millions in
+    /// English and a million millions in French and German; without common words of a language, it can be either.
     pub language: Option<Language>,
     /// The first part of `5/12/24`. By default, the order shown by another date in the same text that can be read in
     /// only one way, or else the month in English and the day in the other languages.

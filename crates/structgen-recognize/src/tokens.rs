@@ -35,6 +35,8 @@ pub(crate) struct Tokens<'t> {
     pub(crate) ordinals: Vec<(usize, u32)>,
     /// The assumed language of the text.
     pub(crate) language: Language,
+    /// Whether that is an option, or the text has common words of the language.
+    pub(crate) is_language_known: bool,
 }
 
 impl<'t> Tokens<'t> {
@@ -44,13 +46,17 @@ impl<'t> Tokens<'t> {
             compounds,
             ordinals,
         } = split(text);
-        let language = language.unwrap_or_else(|| guess(&tokens, compounds.len()));
+        let (language, is_language_known) = match language {
+            Some(language) => (language, true),
+            None => guess(&tokens, compounds.len()),
+        };
         Tokens {
             text,
             tokens,
             compounds,
             ordinals,
             language,
+            is_language_known,
         }
     }
 
@@ -206,8 +212,8 @@ fn first_token(rest: &str, first: char) -> (Kind, usize) {
 }
 
 /// Returns the language whose common words are most frequent; among several, the one with the most words that no other
-/// has, and otherwise the first one.
-fn guess(tokens: &[Token], compounds: usize) -> Language {
+/// has, and otherwise the first one. Also returns whether the text has any common or own words of the language.
+fn guess(tokens: &[Token], compounds: usize) -> (Language, bool) {
     let mut counts = [(0usize, 0usize); Language::ALL.len()];
     counts[Language::German as usize].1 = compounds;
     for token in tokens {
@@ -228,8 +234,9 @@ fn guess(tokens: &[Token], compounds: usize) -> Language {
         }
     }
     let best = counts.iter().copied().max().unwrap_or_default();
-    Language::ALL
+    let language = Language::ALL
         .into_iter()
         .find(|language| counts[*language as usize] == best)
-        .unwrap_or(Language::English)
+        .unwrap_or(Language::English);
+    (language, best > (0, 0))
 }

@@ -4,7 +4,8 @@ use super::Sense::{self, *};
 use super::{DOLLAR, EURO, FRANC};
 use crate::TimeUnit::*;
 
-pub(super) const HOMOGRAPHS: &str = "an cent cents sept quart quarts";
+pub(super) const HOMOGRAPHS: &str =
+    "an cent cents sept quart quarts billion billions trillion trillions";
 
 pub(super) const WORDS: &[(Sense, &str)] = &[
     (Zero, "zero"),
@@ -36,6 +37,9 @@ pub(super) const WORDS: &[(Sense, &str)] = &[
     (Scale(1_000), "mille"),
     (Scale(1_000_000), "million millions"),
     (Scale(1_000_000_000), "milliard milliards"),
+    (Scale(1_000_000_000_000), "billion billions"),
+    (Scale(1_000_000_000_000_000_000), "trillion trillions"),
+    (AmountScale(1_000_000_000), "md mds mrd mrds"),
     (Collective(2), "paire"),
     (Collective(10), "dizaine dizaines"),
     (Collective(12), "douzaine douzaines"),
@@ -61,10 +65,6 @@ pub(super) const WORDS: &[(Sense, &str)] = &[
     (Ordinal(10), "dixieme"),
     (Ordinal(11), "onzieme"),
     (Ordinal(12), "douzieme"),
-    (OrdinalMark, "er re ere e eme ieme nd nde"),
-    (MonthName(1), "janvier janv"),
-    (MonthName(2), "fevrier fevr fev"),
-    (MonthName(3), "mars"),
     (Ordinal(13), "treizieme"),
     (Ordinal(14), "quatorzieme"),
     (Ordinal(15), "quinzieme"),
@@ -74,6 +74,10 @@ pub(super) const WORDS: &[(Sense, &str)] = &[
     (Ordinal(40), "quarantieme"),
     (Ordinal(50), "cinquantieme"),
     (Ordinal(100), "centieme"),
+    (OrdinalMark, "er re ere e eme ieme nd nde"),
+    (MonthName(1), "janvier janv"),
+    (MonthName(2), "fevrier fevr fev"),
+    (MonthName(3), "mars"),
     (MonthName(4), "avril avr"),
     (MonthName(5), "mai"),
     (MonthName(6), "juin"),
@@ -105,6 +109,8 @@ pub(super) const WORDS: &[(Sense, &str)] = &[
     (Currency(DOLLAR), "dollar dollars"),
     (Currency(&["GBP"]), "livres livre"),
     (Currency(FRANC), "franc francs chf"),
+    (ScaledCurrency(1_000, EURO), "keur"),
+    (ScaledCurrency(1_000_000, EURO), "meur"),
     (Cent(EURO), "centimes centime cents"),
     (
         Common,

@@ -4,7 +4,7 @@ use super::Sense::{self, *};
 use super::{DOLLAR, EURO, FRANC, KRONA, POUND, ZLOTY};
 use crate::TimeUnit::*;
 
-pub(super) const HOMOGRAPHS: &str = "elf";
+pub(super) const HOMOGRAPHS: &str = "elf billion trillion ct";
 
 pub(super) const WORDS: &[(Sense, &str)] = &[
     (Zero, "null"),
@@ -39,6 +39,12 @@ pub(super) const WORDS: &[(Sense, &str)] = &[
     (Scale(1_000), "tausend tsd"),
     (Scale(1_000_000), "million millionen mio"),
     (Scale(1_000_000_000), "milliarde milliarden mrd"),
+    (Scale(1_000_000_000_000), "billion billionen"),
+    (Scale(1_000_000_000_000_000), "billiarde billiarden"),
+    (Scale(1_000_000_000_000_000_000), "trillion trillionen"),
+    (AmountScale(1_000_000), "mill"),
+    (AmountScale(1_000_000_000), "mia md"),
+    (AmountScale(1_000_000_000_000), "bio"),
     (Collective(12), "dutzend"),
     (Tenths(15), "anderthalb eineinhalb"),
     (
@@ -118,7 +124,9 @@ pub(super) const WORDS: &[(Sense, &str)] = &[
     (Currency(FRANC), "franken fr chf sfr"),
     (Currency(KRONA), "kronen"),
     (Currency(ZLOTY), "zloty"),
-    (Cent(EURO), "cent cents"),
+    (ScaledCurrency(1_000, EURO), "teur"),
+    (ScaledCurrency(1_000, FRANC), "tchf"),
+    (Cent(EURO), "cent cents ct"),
     (Percent, "prozent vh"),
     (
         Common,

@@ -79,6 +79,8 @@ pub(crate) enum Sense {
     Hundred,
     /// A thousand or more, which multiplies the number before it.
     Scale(u64),
+    /// A scale only next to a currency, since the abbreviation is also a word: `Bio.`, `mill.`
+    AmountScale(u64),
     /// A count of things that can be halved and multiplied: a dozen.
     Collective(u32),
     /// Tenths: `anderthalb` is 15.
@@ -120,6 +122,8 @@ pub(crate) enum Sense {
     /// A word between a time and the part of the day.
     Filler,
     Currency(&'static [&'static str]),
+    /// A scale with a currency: `TEUR`.
+    ScaledCurrency(u64, &'static [&'static str]),
     /// A hundredth of a currency.
     Cent(&'static [&'static str]),
     Percent,

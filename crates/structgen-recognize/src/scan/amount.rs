@@ -1,14 +1,15 @@
-//! Amounts of money: `€12.50`, `12,50 EUR`, `US$5`, `five pounds`, `CHF 20.-`, `12 € 50`, `50 cents`.
+//! Amounts of money: `€12.50`, `-$5`, `12,50 EUR`, `US$5`, `five pounds`, `CHF 20.-`, `12 € 50`, `50 cents`,
+//! `2,5 Mio. €`, `3 millones de euros`.
 
 use std::ops::Range;
 
+use super::currency::{self, Codes};
+use super::digits::is_signed;
 use super::quantity::Quantity;
-use super::{Found, Scan};
-use crate::language::{DOLLAR, EURO, POUND, Sense, YEN};
+use super::{Found, Scan, scale};
+use crate::language::Sense;
 use crate::tokens::{Kind, Tokens};
 use crate::{Number, Value};
-
-type Codes = &'static [&'static str];
 
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     let tokens = scan.tokens;
@@ -18,23 +19,73 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
             // Prices have two decimals, so `1.234 €` is grouped.
             numbers.sort_by_key(|number| number.to_integer().is_none());
         }
-        let digits_end = end_of_digits(tokens, quantity);
-        if let Some((first, codes)) = currency_before(tokens, tokens.back_space(quantity.first)) {
-            add(found, first..digits_end, &numbers, codes);
+        let end = end_of_digits(tokens, quantity);
+        currency_first(tokens, quantity.first..end, &numbers, found);
+        currency_last(tokens, quantity, end, &numbers, found);
+    }
+}
+
+/// `€12.50`, and `-€12.50` as a negative amount first.
+fn currency_first(
+    tokens: &Tokens<'_>,
+    number: Range<usize>,
+    numbers: &[Number],
+    found: &mut Found<'_>,
+) {
+    let Some((first, codes)) = currency::before(tokens, tokens.back_space(number.start)) else {
+        return;
+    };
+    if !numbers[0].is_negative() && is_signed(tokens, first) {
+        let negative = numbers.iter().map(|number| number.negated());
+        let both: Vec<Number> = negative.chain(numbers.iter().copied()).collect();
+        add(found, first - 1..number.end, &both, codes);
+    } else {
+        add(found, first..number.end, numbers, codes);
+    }
+}
+
+/// `12.50 €`, `12 € 50`, `50 cents`, `2,5 Mio. €`, `3 millones de euros`.
+fn currency_last(
+    tokens: &Tokens<'_>,
+    quantity: &Quantity,
+    end: usize,
+    numbers: &[Number],
+    found: &mut Found<'_>,
+) {
+    // `5 millones de euros`, `5 millones y medio de euros`.
+    let last = end - 1;
+    let scaled = scale::is_scale(tokens, last) || tokens.has_any(last, Sense::Half);
+    let at = if scaled {
+        currency::start_after_scale(tokens, end)
+    } else {
+        tokens.skip_space(end)
+    };
+    if let Some((after, codes)) = currency::starting_at(tokens, at) {
+        // In `3 Mio. €5` and `10k-$20k`, the sign belongs to the next number.
+        let marked = tokens.is_mark(end, '.') || tokens.is_hyphen(end);
+        let of_next = scaled && marked && tokens.kind(after) == Some(Kind::Digits);
+        if !of_next {
+            add(found, quantity.first..after, numbers, codes);
         }
-        let at = tokens.skip_space(digits_end);
-        if let Some((end, codes)) = currency_at(tokens, at) {
-            add(found, quantity.first..end, &numbers, codes);
-            if let Some((end, number)) = with_cents(tokens, quantity, end) {
-                add(found, quantity.first..end, &[number], codes);
-            }
+        if let (Some((end, number)), false) = (with_cents(tokens, quantity, after), scaled) {
+            add(found, quantity.first..end, &[number], codes);
         }
-        for entry in tokens.entries(at) {
-            if let Sense::Cent(codes) = entry.sense
-                && let Some(number) = numbers[0].hundredth()
-            {
-                add(found, quantity.first..at + 1, &[number], codes);
+    }
+    for entry in tokens.entries(at) {
+        match entry.sense {
+            Sense::Cent(codes) => {
+                if let Some(number) = numbers[0].hundredth() {
+                    add(found, quantity.first..at + 1, &[number], codes);
+                }
             }
+            Sense::ScaledCurrency(scale, codes) => {
+                let scaled = numbers
+                    .iter()
+                    .filter_map(|number| number.times(i128::from(scale)));
+                let scaled: Vec<Number> = scaled.collect();
+                add(found, quantity.first..at + 1, &scaled, codes);
+            }
+            _ => {}
         }
     }
 }
@@ -70,78 +121,4 @@ fn with_cents(tokens: &Tokens<'_>, quantity: &Quantity, end: usize) -> Option<(u
     );
     let cents = tokens.digits(at, 2, 2).filter(|_| alone)?;
     Some((at + 1, whole.plus(Number::new(i128::from(cents), 2)?)?))
-}
-
-fn sign(kind: Option<Kind>) -> Option<Codes> {
-    match kind? {
-        Kind::Mark('€') => Some(EURO),
-        Kind::Mark('$') => Some(DOLLAR),
-        Kind::Mark('£') => Some(POUND),
-        Kind::Mark('¥') => Some(YEN),
-        Kind::Mark('₹') => Some(&["INR"]),
-        Kind::Mark('₩') => Some(&["KRW"]),
-        Kind::Mark('₺') => Some(&["TRY"]),
-        Kind::Mark('₽') => Some(&["RUB"]),
-        Kind::Mark('₴') => Some(&["UAH"]),
-        _ => None,
-    }
-}
-
-/// Returns the dollar named by the letters before its sign: `US$`, `C$`.
-fn dollar(letters: &str) -> Option<Codes> {
-    match letters {
-        "US" | "U" => Some(&["USD"]),
-        "C" | "CA" | "CAN" => Some(&["CAD"]),
-        "A" | "AU" => Some(&["AUD"]),
-        "NZ" => Some(&["NZD"]),
-        "HK" => Some(&["HKD"]),
-        "S" => Some(&["SGD"]),
-        "MX" => Some(&["MXN"]),
-        "R" => Some(&["BRL"]),
-        _ => None,
-    }
-}
-
-/// Returns the start of the currency that ends before `end`, and its codes.
-fn currency_before(tokens: &Tokens<'_>, end: usize) -> Option<(usize, Codes)> {
-    let at = end.checked_sub(1)?;
-    if let Some(codes) = sign(tokens.kind(at)) {
-        let named = at
-            .checked_sub(1)
-            .filter(|_| tokens.is_mark(at, '$'))
-            .and_then(|letters| {
-                Some((letters, dollar(&tokens.str(letters).to_ascii_uppercase())?))
-            });
-        return Some(named.unwrap_or((at, codes)));
-    }
-    // `Fr. 12.50`.
-    let word = if tokens.is_mark(at, '.') {
-        at.checked_sub(1)?
-    } else {
-        at
-    };
-    Some((word, currency_word(tokens, word)?))
-}
-
-/// Returns the end of the currency at `at`, and its codes.
-fn currency_at(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Codes)> {
-    if let Some(codes) = sign(tokens.kind(at)) {
-        return Some((at + 1, codes));
-    }
-    // `5k€`, `5 k€` are numbers with a scale; `5 US-Dollar` and `5 US dollars` have the country first.
-    let country = dollar(tokens.str(at))
-        .filter(|_| tokens.is_hyphen(at + 1) || tokens.skip_space(at + 1) > at + 1);
-    if let Some(codes) = country
-        && currency_word(tokens, at + 2) == Some(DOLLAR)
-    {
-        return Some((at + 3, codes));
-    }
-    Some((at + 1, currency_word(tokens, at)?))
-}
-
-fn currency_word(tokens: &Tokens<'_>, at: usize) -> Option<Codes> {
-    tokens.entries(at).find_map(|entry| match entry.sense {
-        Sense::Currency(codes) => Some(codes),
-        _ => None,
-    })
 }

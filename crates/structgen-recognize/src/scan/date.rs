@@ -241,3 +241,23 @@ pub(super) fn range_before(tokens: &Tokens<'_>, first: usize) -> Option<usize> {
     }
     connected.then_some(at)
 }
+
+/// Returns the end of the number before the connector of a range that ends at `first`: a dash or `to`, but not a comma,
+/// and `and` only in `between 3 and 5`.
+pub(super) fn range_end_before(tokens: &Tokens<'_>, first: usize) -> Option<usize> {
+    let connector = tokens.back_space(first).checked_sub(1)?;
+    let end = tokens.back_space(connector);
+    if tokens.has_any(connector, Sense::And) {
+        let mut number = end.checked_sub(1)?;
+        while number >= 2 && matches!(tokens.kind(number - 1), Some(Kind::Mark('.' | ','))) {
+            number -= 2;
+        }
+        let before = tokens.str(tokens.back_space(number).wrapping_sub(1));
+        let between = ["between", "zwischen", "entre"]
+            .iter()
+            .any(|word| before.eq_ignore_ascii_case(word));
+        return between.then_some(end);
+    }
+    let dash = matches!(tokens.kind(connector), Some(Kind::Mark('-' | '–' | '—')));
+    (dash || tokens.has_any(connector, Sense::Until)).then_some(end)
+}

@@ -1,7 +1,8 @@
-//! Numbers in digits: `1.234,50`, `1,234.50`, `1 234`, `1'234`, `-5`, `.5`, and `1e6`.
+//! Numbers in digits: `1.234,50`, `1,234.50`, `1 234`, `1'234`, `12,34,567`, `-5`, `.5`, and `1e6`.
 
 use std::cmp::Ordering;
 
+use super::currency;
 use super::quantity::Quantity;
 use crate::tokens::{Kind, Tokens};
 use crate::{DecimalMark, Number};
@@ -18,14 +19,16 @@ pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
             continue;
         }
         let begun = list.len();
-        if at >= grouped_until
-            && let Some(quantity) = spaced_groups(tokens, at)
-        {
+        let inside_group = at < grouped_until;
+        if !inside_group && let Some(quantity) = spaced_groups(tokens, at) {
             grouped_until = quantity.end;
             list.push(quantity);
         }
         let end = end_of_run(tokens, at);
-        run(tokens, at, end, list);
+        // The zeros of `1 000` are no number.
+        if !inside_group || tokens.str(at) != "000" {
+            run(tokens, at, end, list);
+        }
         sign(tokens, at, &mut list[begun..]);
         at = end;
     }
@@ -71,6 +74,12 @@ fn end_of_run(tokens: &Tokens<'_>, at: usize) -> usize {
 
 /// Adds the numbers of a run of digits and separators.
 fn run(tokens: &Tokens<'_>, at: usize, end: usize, list: &mut Vec<Quantity>) {
+    if let Some(quantity) = lakhs(tokens, at, end) {
+        list.push(quantity);
+        if currency::before(tokens, tokens.back_space(at)).is_some() {
+            return;
+        }
+    }
     if let Some(quantity) = one_number(tokens, at, end) {
         let listed = end == at + 3 && tokens.is_mark(at + 1, ',') && in_a_list(tokens, at, end);
         list.push(quantity);
@@ -165,6 +174,40 @@ fn one_number(tokens: &Tokens<'_>, at: usize, end: usize) -> Option<Quantity> {
     }
 }
 
+/// `12,34,567.50`: the last group has three digits, and the others have two, as is usual in India. The run may be a
+/// list of numbers all the same.
+fn lakhs(tokens: &Tokens<'_>, at: usize, end: usize) -> Option<Quantity> {
+    if end < at + 5 {
+        return None;
+    }
+    let has_fraction = tokens.is_mark(end - 2, '.');
+    let whole_end = if has_fraction { end - 2 } else { end };
+    let (first, last) = (tokens.str(at), whole_end - 1);
+    let grouped = whole_end >= at + 5
+        && first.len() <= 2
+        && !first.starts_with('0')
+        && (at + 1..last)
+            .step_by(2)
+            .all(|mark| tokens.is_mark(mark, ','))
+        && (at + 2..last)
+            .step_by(2)
+            .all(|group| tokens.str(group).len() == 2)
+        && tokens.str(last).len() == 3;
+    if !grouped {
+        return None;
+    }
+    let whole = (at..whole_end).step_by(2).map(|group| tokens.str(group));
+    let fraction = if has_fraction {
+        tokens.str(end - 1)
+    } else {
+        ""
+    };
+    Some(Quantity {
+        mark: has_fraction.then_some(DecimalMark::Point),
+        ..Quantity::of(at, end, Number::from_digits(whole, fraction)?)
+    })
+}
+
 /// `1 234 567,89`: groups of three digits after single spaces.
 fn spaced_groups(tokens: &Tokens<'_>, at: usize) -> Option<Quantity> {
     let is_group =
@@ -172,7 +215,7 @@ fn spaced_groups(tokens: &Tokens<'_>, at: usize) -> Option<Quantity> {
     let is_gap = |token: usize| {
         tokens.kind(token) == Some(Kind::Space)
             && tokens.str(token).chars().count() == 1
-            && tokens.str(token) != "\n"
+            && !matches!(tokens.str(token), "\n" | "\t")
     };
     if tokens.str(at).len() > 3
         || tokens.str(at).starts_with('0')
@@ -206,14 +249,19 @@ fn spaced_groups(tokens: &Tokens<'_>, at: usize) -> Option<Quantity> {
     }
 }
 
-/// Adds the negative readings to the numbers that start at `at`, if a sign precedes them: as the best but not the only
-/// ones, since a hyphen may also join words or start an item of a list.
-fn sign(tokens: &Tokens<'_>, at: usize, list: &mut [Quantity]) {
-    let signed = matches!(tokens.kind_before(at), Some(Kind::Mark('-' | '−' | '–')))
+/// Returns whether a minus sign directly precedes what starts at `at`, rather than a hyphen between two things.
+pub(super) fn is_signed(tokens: &Tokens<'_>, at: usize) -> bool {
+    matches!(tokens.kind_before(at), Some(Kind::Mark('-' | '−' | '–')))
         && !matches!(
             at.checked_sub(2).and_then(|before| tokens.kind(before)),
             Some(Kind::Word | Kind::Digits | Kind::Mark(')' | '.' | '/' | '-'))
-        );
+        )
+}
+
+/// Adds the negative readings to the numbers that start at `at`, if a sign precedes them: as the best but not the only
+/// ones, since a hyphen may also join words or start an item of a list.
+fn sign(tokens: &Tokens<'_>, at: usize, list: &mut [Quantity]) {
+    let signed = is_signed(tokens, at);
     for quantity in list
         .iter_mut()
         .filter(|quantity| signed && quantity.first == at)

@@ -3,7 +3,7 @@
 
 use super::fraction::tail;
 use super::quantity::Quantity;
-use super::{Found, Scan};
+use super::{Found, Scan, currency};
 use crate::language::Sense;
 use crate::tokens::{Kind, Tokens};
 use crate::{Duration, Language, Number, TimeUnit, Value};
@@ -59,6 +59,13 @@ fn unit_after(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<(usize, TimeUn
         .and_then(|language| unit_of_part(tokens, at, language));
     if part.is_some() {
         return part;
+    }
+    // `£3m` are millions.
+    if matches!(tokens.str(at), "m" | "mn")
+        && (currency::precedes(tokens, quantity.first)
+            || currency::sign(tokens.kind(at + 1)).is_some())
+    {
+        return None;
     }
     tokens
         .entries(at)

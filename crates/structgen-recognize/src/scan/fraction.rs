@@ -1,7 +1,8 @@
-//! Numbers derived from others: `2½`, `2 1/2`, `1e6`, `3 million`, `5k`, `two and a half`, `minus 5`.
+//! Numbers derived from others: `2½`, `2 1/2`, `1e6`, `two and a half`, `un millón y medio`, `minus 5`.
 
 use super::quantity::{Quantities, Quantity};
-use crate::language::Sense;
+use super::scale;
+use crate::language::{Entry, Sense};
 use crate::tokens::{Kind, Tokens};
 use crate::{Language, Number};
 
@@ -9,20 +10,38 @@ pub(super) fn scan(tokens: &Tokens<'_>, plain: &Quantities) -> Vec<Quantity> {
     let mut list = Vec::new();
     for at in 0..tokens.len() {
         if let Some((end, number)) = bare_fraction(tokens, at) {
-            list.push(Quantity::of(at, end, number));
+            add_scaled(tokens, Quantity::of(at, end, number), &mut list);
         }
     }
     for quantity in plain.iter() {
-        let longer = [
-            mixed(tokens, quantity),
-            exponent(tokens, quantity),
-            and_a_half(tokens, quantity),
-        ];
-        list.extend(longer.into_iter().flatten());
-        list.extend(scaled(tokens, quantity));
-        list.extend(minus(tokens, quantity));
+        list.extend(exponent(tokens, quantity));
+        list.extend(scale::earlier_end(tokens, plain, quantity));
+        for scaled in scale::scan(tokens, quantity) {
+            list.extend(and_a_half(tokens, &scaled));
+            list.push(scaled);
+        }
+        if let Some(mixed) = mixed(tokens, quantity) {
+            add_scaled(tokens, mixed, &mut list);
+        }
+        if let Some(whole_and_half) = and_a_half(tokens, quantity) {
+            let scaled = scale::scan(tokens, &whole_and_half);
+            let alone = scaled.is_empty().then_some(whole_and_half);
+            list.extend(scaled.into_iter().chain(alone));
+        }
     }
+    let negative: Vec<Quantity> = plain
+        .iter()
+        .chain(&list)
+        .filter_map(|quantity| minus(tokens, quantity))
+        .collect();
+    list.extend(negative);
     list
+}
+
+/// Adds a number, also with the scale after it: `½ million`, `2½ million`.
+fn add_scaled(tokens: &Tokens<'_>, quantity: Quantity, list: &mut Vec<Quantity>) {
+    list.extend(scale::scan(tokens, &quantity));
+    list.push(quantity);
 }
 
 /// `½` or `1/2`.
@@ -31,6 +50,14 @@ fn bare_fraction(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Number)> {
         Kind::Mark('½') => (1, 2, at + 1),
         Kind::Mark('¼') => (1, 4, at + 1),
         Kind::Mark('¾') => (3, 4, at + 1),
+        Kind::Mark('⅕') => (1, 5, at + 1),
+        Kind::Mark('⅖') => (2, 5, at + 1),
+        Kind::Mark('⅗') => (3, 5, at + 1),
+        Kind::Mark('⅘') => (4, 5, at + 1),
+        Kind::Mark('⅛') => (1, 8, at + 1),
+        Kind::Mark('⅜') => (3, 8, at + 1),
+        Kind::Mark('⅝') => (5, 8, at + 1),
+        Kind::Mark('⅞') => (7, 8, at + 1),
         Kind::Digits if tokens.is_mark(at + 1, '/') => {
             let alone = !tokens.is_mark(at.wrapping_sub(1), '/') && !tokens.is_mark(at + 3, '/');
             (
@@ -52,11 +79,18 @@ fn mixed(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<Quantity> {
         return None;
     }
     let (end, fraction) = bare_fraction(tokens, after_space)?;
-    let whole = quantity
+    let wholes = quantity
         .readings
-        .first()
-        .filter(|number| number.to_integer().is_some() && !number.is_negative())?;
-    Some(Quantity::of(quantity.first, end, whole.plus(fraction)?))
+        .iter()
+        .filter(|number| number.to_integer().is_some());
+    let readings: Vec<Number> = wholes
+        .filter_map(|whole| away_from_zero(*whole, fraction))
+        .collect();
+    let first = *readings.first()?;
+    Some(Quantity {
+        readings,
+        ..Quantity::of(quantity.first, end, first)
+    })
 }
 
 /// `1.5e6`, `2E-3`.
@@ -83,69 +117,39 @@ fn exponent(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<Quantity> {
     ))
 }
 
-/// `3 million`, `2,5 Mio.`, `3 dozen`, `5k`: for digits only; number words include the scale already.
-fn scaled<'a>(
-    tokens: &'a Tokens<'_>,
-    quantity: &'a Quantity,
-) -> impl Iterator<Item = Quantity> + use<'a> {
-    let at = tokens.skip_space(quantity.end);
-    let glued = at == quantity.end;
-    let entries = tokens
-        .entries(at)
-        .filter(move |_| quantity.language.is_none());
-    let mut factors: Vec<i128> = entries
-        .filter_map(|entry| match entry.sense {
-            Sense::Hundred => Some(100),
-            Sense::Scale(_) if tokens.str(at).len() == 1 && !glued => None,
-            Sense::Scale(scale) => Some(i128::from(scale)),
-            Sense::Collective(size) => Some(i128::from(size)),
-            _ => None,
-        })
-        .collect();
-    if quantity.language.is_none() && glued && tokens.str(at) == "M" {
-        factors.push(1_000_000);
-    }
-    factors.dedup();
-    factors.into_iter().filter_map(move |factor| {
-        let readings: Vec<Number> = quantity
-            .readings
-            .iter()
-            .filter_map(|number| number.times(factor))
-            .collect();
-        (!readings.is_empty()).then(|| Quantity {
-            end: at + 1,
-            readings,
-            ambiguous: None,
-            ..quantity.clone()
-        })
-    })
-}
-
-/// `two and a half`, `deux et demi`, `two and a half million`.
+/// `two and a half`, `deux et demi`, and of larger numbers `un millón y medio`.
 fn and_a_half(tokens: &Tokens<'_>, quantity: &Quantity) -> Option<Quantity> {
     let whole = quantity
         .readings
         .first()
         .filter(|number| number.to_integer().is_some())?;
     let (end, half) = tail(tokens, quantity.end, quantity.language)?;
-    let sum = whole.plus(half)?;
-    let scale_at = tokens.skip_space(end);
-    let scale = tokens
-        .entries(scale_at)
-        .find_map(|entry| match entry.sense {
-            Sense::Scale(scale) if scale_at > end && tokens.str(scale_at).len() > 1 => {
-                Some(i128::from(scale))
-            }
-            _ => None,
-        });
-    let (end, number) = match scale {
-        Some(scale) => (scale_at + 1, sum.times(scale)?),
-        None => (end, sum),
-    };
+    let half = half.times(unit_of(tokens, quantity))?;
     Some(Quantity {
         language: quantity.language,
-        ..Quantity::of(quantity.first, end, number)
+        ..Quantity::of(quantity.first, end, away_from_zero(*whole, half)?)
     })
+}
+
+/// Returns a whole number with a fraction after it: `-2½` is -2.5.
+fn away_from_zero(whole: Number, fraction: Number) -> Option<Number> {
+    whole.plus(if whole.is_negative() {
+        fraction.negated()
+    } else {
+        fraction
+    })
+}
+
+/// Returns what a half after the number is a half of: of a million after `un millón`.
+fn unit_of(tokens: &Tokens<'_>, quantity: &Quantity) -> i128 {
+    let counts = |entry: &&Entry| quantity.speaks(entry.language);
+    let entries = tokens.all_entries(quantity.end - 1).iter().filter(counts);
+    let mut units = entries.filter_map(|entry| match entry.sense {
+        Sense::Scale(scale @ 1_000_000..) => Some(i128::from(scale)),
+        Sense::Collective(size) => Some(i128::from(size)),
+        _ => None,
+    });
+    units.next().unwrap_or(1)
 }
 
 /// Matches `and a half` or `et quart` at a position; returns what it adds.

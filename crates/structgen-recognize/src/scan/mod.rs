@@ -7,6 +7,7 @@ mod address;
 mod amount;
 mod clock;
 mod clock_words;
+mod currency;
 mod date;
 mod day_and_month;
 mod digits;
@@ -19,6 +20,7 @@ mod percent;
 mod phone;
 mod quantity;
 mod stamp;
+mod scale;
 mod url;
 
 use std::ops::Range;

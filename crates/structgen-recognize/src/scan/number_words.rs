@@ -5,6 +5,9 @@ use crate::language::Sense;
 use crate::tokens::{Kind, Tokens};
 use crate::{Language, Number};
 
+/// Larger products of scales are not words that people use.
+const MAX_TOTAL: i128 = 10i128.pow(24);
+
 pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
     for (at, number) in &tokens.compounds {
         let language = Some(Language::German);
@@ -31,20 +34,35 @@ pub(super) fn scan(tokens: &Tokens<'_>, list: &mut Vec<Quantity>) {
                     longest = at..end;
                 }
                 read_until[language] = end;
-                // Languages share words: `six`, `million`.
-                let mut known = list.iter().rev().take(Language::ALL.len());
-                let same = |other: &Quantity| {
-                    (other.first, other.end) == (at, end) && other.readings == [number]
-                };
-                if !known.any(same) {
-                    let language = Some(entry.language);
-                    list.push(Quantity {
-                        language,
-                        ..Quantity::of(at, end, number)
-                    });
-                }
+                add(tokens, at, end, number, entry.language, list);
             }
         }
+    }
+}
+
+/// Adds a number once, since languages share words: `six`, `million`. If the words are another number in the language
+/// of the text, only that one counts: `six billion`.
+fn add(
+    tokens: &Tokens<'_>,
+    at: usize,
+    end: usize,
+    number: Number,
+    language: Language,
+    list: &mut Vec<Quantity>,
+) {
+    let added = Quantity {
+        language: Some(language),
+        ..Quantity::of(at, end, number)
+    };
+    let from = list.len().saturating_sub(Language::ALL.len());
+    let known = list[from..]
+        .iter_mut()
+        .find(|known| (known.first, known.end) == (at, end));
+    match known {
+        Some(known) if known.readings == added.readings => {}
+        Some(known) if language == tokens.language => *known = added,
+        Some(known) if known.language == Some(tokens.language) => {}
+        _ => list.push(added),
     }
 }
 
@@ -97,11 +115,11 @@ fn part_of_larger(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<
 /// A number that grows word by word: `total` in thousands and more, `group` below.
 #[derive(Default)]
 struct Growing {
-    total: u64,
-    group: u64,
+    total: i128,
+    group: i128,
     last: Option<Sense>,
     /// The smallest scale so far.
-    scale: Option<u64>,
+    scale: Option<i128>,
 }
 
 impl Growing {
@@ -113,16 +131,18 @@ impl Growing {
         let french = language == Language::French;
         let grown = match sense {
             Sense::Zero if self.last.is_none() => 0,
-            Sense::Unit(unit) if after_hundreds || self.after_ten() => self.group + u64::from(unit),
-            Sense::Teen(teen) if after_hundreds => self.group + u64::from(teen),
+            Sense::Unit(unit) if after_hundreds || self.after_ten() => {
+                self.group + i128::from(unit)
+            }
+            Sense::Teen(teen) if after_hundreds => self.group + i128::from(teen),
             Sense::Teen(teen) if french && matches!(self.last, Some(Sense::Ten(60 | 80))) => {
-                self.group + u64::from(teen)
+                self.group + i128::from(teen)
             }
             // Seventeen to nineteen are ten-seven to ten-nine.
             Sense::Unit(unit @ 7..=9) if french && self.last == Some(Sense::Teen(10)) => {
-                self.group + u64::from(unit)
+                self.group + i128::from(unit)
             }
-            Sense::Ten(ten) if after_hundreds => self.group + u64::from(ten),
+            Sense::Ten(ten) if after_hundreds => self.group + i128::from(ten),
             Sense::Ten(20)
                 if french && self.last == Some(Sense::Unit(4)) && self.group % 100 == 4 =>
             {
@@ -130,10 +150,10 @@ impl Growing {
                 self.last = Some(Sense::Ten(80));
                 return true;
             }
-            Sense::Hundreds(hundreds) if opens => u64::from(hundreds),
+            Sense::Hundreds(hundreds) if opens => i128::from(hundreds),
             Sense::Hundred if opens => 100,
             Sense::Hundred if self.group < 100 && self.group > 0 => self.group * 100,
-            Sense::Scale(scale) => return self.multiply(scale),
+            Sense::Scale(scale) => return self.multiply(i128::from(scale)),
             _ => return false,
         };
         // Nothing follows zero: `zero five` is two numbers.
@@ -149,8 +169,8 @@ impl Growing {
         matches!(self.last, Some(Sense::Ten(ten)) if ten % 10 == 0)
     }
 
-    fn multiply(&mut self, scale: u64) -> bool {
-        let counted = self.group.max(u64::from(self.last.is_none()));
+    fn multiply(&mut self, scale: i128) -> bool {
+        let counted = self.group.max(i128::from(self.last.is_none()));
         if counted > 0 && self.scale.is_none_or(|smallest| scale < smallest) {
             self.total += counted * scale;
         } else if self.group == 0
@@ -159,7 +179,7 @@ impl Growing {
         {
             // `mil millones`.
             match self.total.checked_mul(scale) {
-                Some(total) if total < 1_000_000_000_000_000 => self.total = total,
+                Some(total) if total < MAX_TOTAL => self.total = total,
                 _ => return false,
             }
         } else {
@@ -167,8 +187,15 @@ impl Growing {
         }
         self.group = 0;
         self.scale = Some(scale);
-        self.last = Some(Sense::Scale(scale));
+        self.last = Some(Sense::Scale(scale as u64));
         true
+    }
+
+    /// Adds a smaller number of one word after a scale: `zwei Millionen fünfhunderttausend`.
+    fn add_rest(&mut self, rest: i128) -> bool {
+        let added = self.group == 0 && self.scale.is_some_and(|scale| rest < scale);
+        self.total += if added { rest } else { 0 };
+        added
     }
 
     /// Returns whether the language puts "and" between the number so far and a smaller one.
@@ -213,21 +240,23 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
             match sense {
                 Sense::Collective(size) if growing.total == 0 => {
                     let count = growing.group.max(1);
-                    return Some((
-                        next + 1,
-                        Number::new(i128::from(count) * i128::from(size), 0)?,
-                    ));
+                    return Some((next + 1, Number::new(count * i128::from(size), 0)?));
                 }
                 Sense::Tenths(tenths) if growing.last.is_none() => {
                     return Some((next + 1, Number::new(i128::from(tenths), 1)?));
                 }
                 // A million needs a number or an article, or is an abbreviation.
-                Sense::Scale(1_000_000..) if next == at => {}
+                Sense::Scale(100_000..) if next == at => {}
                 _ if !added => added = growing.add(sense, language),
                 _ => {}
             }
         }
         if !added {
+            if let Some(rest) = compound_after(tokens, next, language)
+                && growing.add_rest(rest)
+            {
+                end = next + 1;
+            }
             break;
         }
         end = next + 1;
@@ -248,10 +277,15 @@ fn whole(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<(usize, N
         next = if and { after + 2 } else { after };
     }
     growing.last?;
-    Some((
-        end,
-        Number::new(i128::from(growing.total + growing.group), 0)?,
-    ))
+    Some((end, Number::new(growing.total + growing.group, 0)?))
+}
+
+/// Returns the German number of one word at a position.
+fn compound_after(tokens: &Tokens<'_>, at: usize, language: Language) -> Option<i128> {
+    let compounds = &tokens.compounds;
+    let found = compounds.binary_search_by_key(&at, |(at, _)| *at).ok()?;
+    let number = compounds[found].1.to_integer();
+    number.filter(|_| language == Language::German)
 }
 
 /// `three point one four`: the digits after the point, one by one, or as a number in `drei Komma fünf`.

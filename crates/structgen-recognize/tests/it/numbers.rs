@@ -281,6 +281,75 @@ fn whole_numbers_are_strings_of_digits() {
 }
 
 #[test]
+fn a_scale_has_the_meaning_that_it_has_in_the_language_of_the_text() {
+    best(
+        Leaf::Integer,
+        &[
+            ("der Schaden liegt bei 1 Billion Euro", "1000000000000"),
+            ("das sind zwei Billionen", "2000000000000"),
+            ("eine Trillion", "1000000000000000000"),
+            ("it is 1 billion in all", "1000000000"),
+            ("six billion of them", "6000000000"),
+            ("three trillion", "3000000000000"),
+            ("un billion d'euros pour nous", "1000000000000"),
+            ("deux billions", "2000000000000"),
+            ("dos billones", "2000000000000"),
+            ("mil millones", "1000000000"),
+        ],
+    );
+    never(
+        Leaf::Integer,
+        &[
+            ("it is 1 billion in all", "1000000000000"),
+            ("six billion of them", "6000000000000"),
+        ],
+    );
+    // Without common words, it may have either meaning.
+    other(Leaf::Integer, &[("1 Billion Euro", "1000000000000")]);
+}
+
+#[test]
+fn scales_multiply_fractions_and_numbers_of_one_word() {
+    best(
+        Leaf::Integer,
+        &[
+            ("fünfundzwanzig Millionen", "25000000"),
+            ("zweihundert Millionen", "200000000"),
+            ("zweieinhalb Millionen", "2500000"),
+            ("anderthalb Milliarden", "1500000000"),
+            ("zwei Millionen fünfhunderttausend", "2500000"),
+            ("neunzehnhundertneunundneunzig", "1999"),
+            ("three point five million", "3500000"),
+            ("2½ million", "2500000"),
+            ("½ million", "500000"),
+            ("a million and a half", "1500000"),
+            ("un millón y medio", "1500000"),
+            ("a dozen and a half", "18"),
+            ("5 mil millones", "5000000000"),
+            ("5 hundred thousand", "500000"),
+            ("minus 5 million", "-5000000"),
+            ("3 to 5 million", "3000000"),
+            ("3 to 5 million", "3"),
+            ("between 2.5 and 5 million", "2500000"),
+            ("between three and five million", "3000000"),
+            ("5 lakh", "500000"),
+        ],
+    );
+    best(Leaf::Number, &[("-2½ °C", "-2.5"), ("2⅜ in", "2.375")]);
+    never(
+        Leaf::Integer,
+        &[
+            ("In 2024, 5 million people", "2024000000"),
+            ("rooms 3 and 5 million people", "3000000"),
+            ("3 Bio Eier", "3000000000000"),
+            ("2 mill workers", "2000000"),
+            ("12\t345", "12345"),
+            ("1 000 €", "0"),
+        ],
+    );
+}
+
+#[test]
 fn ordinals_are_read_with_groups_and_as_one_word() {
     best(
         Leaf::Integer,
