@@ -1,9 +1,10 @@
-//! Times in digits: `09:30`, `9:30 pm`, `9pm`, `9.30 Uhr`, `9h30`, `9 heures`, `14:30:05Z`, `9–11 Uhr`, `at 9`.
+//! Times in digits: `09:30`, `9:30 pm`, `9pm`, `9.30 Uhr`, `9h30`, `9 heures`, `14:30:05Z`, `093000`
+//! in `20240512T093000Z`, `9–11 Uhr`, `at 9`.
 //!
 //! Without `am`, `pm` or a part of the day, an hour from 1 to 11 without a leading zero is first read as it is written,
 //! and second as twelve hours later.
 
-use super::{Found, Scan};
+use super::{Found, Scan, currency, offset};
 use crate::language::Sense;
 use crate::tokens::{Kind, Tokens};
 use crate::{Language, Time, Value};
@@ -15,7 +16,13 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
             bare(scan, at, found);
             continue;
         };
-        let (end, part) = part_of_day(tokens, end).unwrap_or((end, DayPart::Unknown));
+        // `9:30 pm UTC`, `9:30 UTC in the morning`.
+        let before = part_of_day(tokens, end);
+        let (end, shown) = with_offset(tokens, at, before.map_or(end, |(end, _)| end), shown);
+        let (end, part) = match before {
+            Some((_, part)) => (end, part),
+            None => part_of_day(tokens, end).unwrap_or((end, DayPart::Unknown)),
+        };
         let readings = shown.readings(part);
         found.add(at, end, readings.into_iter().map(Value::Time).collect());
         if let Some(end) = super::date::range_before(tokens, at) {
@@ -29,7 +36,8 @@ fn bare(scan: &Scan<'_>, at: usize, found: &mut Found<'_>) {
     let Some((hour, minute, of_24)) = pointed(scan.tokens, at) else {
         return;
     };
-    if counts_something(scan.tokens, at + 3) {
+    let price = currency::sign(scan.tokens.kind_before(at)).is_some();
+    if price || counts_something(scan.tokens, at + 3) {
         return;
     }
     let number = scan
@@ -158,6 +166,9 @@ fn clock(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
     if inside && !after_year {
         return None;
     }
+    if let Some(found) = basic(tokens, at) {
+        return Some(found);
+    }
     let of_24 = tokens.str(at).starts_with('0');
     if let (Some(shown), true) = (
         tokens.digits(at, 4, 4),
@@ -209,6 +220,25 @@ fn clock(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
     is_hour.then_some((at + 1, shown(0)))
 }
 
+/// Matches `093000` in `20240512T093000Z`.
+fn basic(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
+    let date = at
+        .checked_sub(2)
+        .filter(|_| tokens.str(at - 1) == "T")
+        .and_then(|date| tokens.digits(date, 8, 8));
+    date?;
+    let (hour_minute, second) = match tokens.digits(at, 6, 6) {
+        Some(all) => (all / 100, Some(all % 100)),
+        None => (tokens.digits(at, 4, 4)?, None),
+    };
+    let shown = Shown {
+        second,
+        of_24: true,
+        ..Shown::at(hour_minute / 100, hour_minute % 100)
+    };
+    Some((at + 1, shown))
+}
+
 /// Returns whether the digits at `at` continue after a mark.
 fn separated(tokens: &Tokens<'_>, at: usize) -> bool {
     matches!(
@@ -217,7 +247,7 @@ fn separated(tokens: &Tokens<'_>, at: usize) -> bool {
     ) && tokens.kind(at + 2) == Some(Kind::Digits)
 }
 
-/// Adds seconds, their fraction and the offset from UTC.
+/// Adds seconds and their fraction, and the word for the clock.
 fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) {
     let mut end = at;
     let mut shown = shown;
@@ -232,39 +262,23 @@ fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) 
             end += 2;
         }
     }
-    if let Some((after, offset)) = offset(tokens, end, shown.second.is_some()) {
-        shown.offset = Some(offset);
-        shown.of_24 = true;
-        end = after;
-    }
     // The word for the clock: `9:30 Uhr`, `9:30 h`.
     let name = tokens.skip_space(end);
     (named_at(tokens, name).unwrap_or(end), shown)
 }
 
-/// Matches `Z`, ` UTC`, `+02:00`, `+0200`. A hyphen after a time without seconds starts the end of a range.
-fn offset(tokens: &Tokens<'_>, at: usize, has_seconds: bool) -> Option<(usize, i16)> {
-    let word = tokens.skip_space(at);
-    if matches!(tokens.str(word), "Z" | "z") && word == at
-        || matches!(tokens.str(word), "UTC" | "GMT")
-    {
-        return Some((word + 1, 0));
-    }
-    let sign = match tokens.kind(at)? {
-        Kind::Mark('+') => 1,
-        Kind::Mark('-' | '−') if has_seconds => -1,
-        _ => return None,
+/// Adds the offset from UTC. `UTC` and offsets in digits imply a clock of 24 hours, but abbreviated zones do not.
+fn with_offset(tokens: &Tokens<'_>, at: usize, end: usize, shown: Shown) -> (usize, Shown) {
+    let from_utc = offset::offset(tokens, at, end, shown.second.is_some());
+    let Some((end, offset)) = from_utc.or_else(|| offset::zone(tokens, end)) else {
+        return (end, shown);
     };
-    let (end, hours, minutes) = match tokens.digits(at + 1, 4, 4) {
-        Some(both) => (at + 2, both / 100, both % 100),
-        None if tokens.is_mark(at + 2, ':') => (
-            at + 4,
-            tokens.digits(at + 1, 2, 2)?,
-            tokens.digits(at + 3, 2, 2)?,
-        ),
-        None => return None,
+    let shown = Shown {
+        offset: Some(offset),
+        of_24: shown.of_24 || from_utc.is_some(),
+        ..shown
     };
-    (hours < 24 && minutes < 60).then_some((end, sign * (hours * 60 + minutes) as i16))
+    (end, shown)
 }
 
 /// Returns the end of `Uhr`, `h`, `heures`, `o'clock` at `at`.
@@ -369,6 +383,7 @@ fn earlier_end(
     };
     let shown = Shown {
         of_24: tokens.str(at).starts_with('0') || later.of_24,
+        offset: later.offset,
         ..Shown::at(hour, minute)
     };
     found.add(

@@ -15,12 +15,13 @@ mod duration;
 mod fraction;
 mod identifier;
 mod number_words;
+mod offset;
 mod ordinal;
 mod percent;
 mod phone;
 mod quantity;
-mod stamp;
 mod scale;
+mod stamp;
 mod url;
 
 use std::ops::Range;
