@@ -23,7 +23,7 @@ pub(super) fn recognize(text: &str, found: &mut Found<'_>) {
             continue;
         }
         if atom.contains('@') {
-            emails(atom, begin, found);
+            emails(text, atom, begin, found);
         } else {
             if atom.matches(':').take(2).count() == 2 && !atom.contains("://") {
                 ipv6(atom, begin, found);
@@ -38,7 +38,7 @@ fn belongs(character: char) -> bool {
 }
 
 /// Adds the parts around each `@` of an atom.
-fn emails(atom: &str, start: usize, found: &mut Found<'_>) {
+fn emails(text: &str, atom: &str, start: usize, found: &mut Found<'_>) {
     let mut begin = start;
     let mut local: Option<(usize, &str)> = None;
     for part in atom.split('@') {
@@ -48,6 +48,10 @@ fn emails(atom: &str, start: usize, found: &mut Found<'_>) {
             if is_domain(domain) && is_local(local) {
                 let written = format!("{local}@{domain}");
                 found.add_bytes(local_start, domain_end, Value::Email(written));
+                if let Some(longer) = with_apostrophe(text, local_start) {
+                    let written = text[longer..domain_end].to_owned();
+                    found.add_bytes(longer, domain_end, Value::Email(written));
+                }
             }
         }
         // `mailto:` and the like precede a colon.
@@ -59,6 +63,21 @@ fn emails(atom: &str, start: usize, found: &mut Found<'_>) {
         local = Some((begin + part.len() - own.len(), own));
         begin += part.len() + 1;
     }
+}
+
+/// Returns the start of `o'brien@`, whose `brien@` starts at `local`; the letters may also be an article, as in
+/// `l'adresse`.
+fn with_apostrophe(text: &str, local: usize) -> Option<usize> {
+    let name = text[..local].strip_suffix('\'')?;
+    let letters = name.len()
+        - name
+            .trim_end_matches(|letter: char| letter.is_ascii_alphabetic())
+            .len();
+    let begins = text[..name.len() - letters]
+        .chars()
+        .next_back()
+        .is_none_or(|before| before.is_whitespace() || "<(:,;".contains(before));
+    ((1..=MAX_LOCAL / 2).contains(&letters) && begins).then_some(name.len() - letters)
 }
 
 /// Returns the possible domain at the start: without anything after a colon, and without a point that ends a sentence.
@@ -82,8 +101,8 @@ pub(super) fn is_domain(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or("");
     name.len() <= MAX_NAME
         && name.contains('.')
-        && (2..=24).contains(&last.chars().count())
-        && last.chars().all(char::is_alphabetic)
+        && (last.starts_with("xn--")
+            || (2..=24).contains(&last.chars().count()) && last.chars().all(char::is_alphabetic))
         && name.split('.').all(is_label)
 }
 

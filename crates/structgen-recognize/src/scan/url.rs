@@ -1,5 +1,7 @@
 //! Web addresses: `https://example.com/a?b=1`, `www.example.com`, `example.com/path`.
 
+use std::net::Ipv6Addr;
+
 use super::Found;
 use crate::Value;
 
@@ -51,7 +53,7 @@ fn bare(text: &str, found: &mut Found<'_>) {
         let host_end = chunk
             .find(|character: char| !(character.is_alphanumeric() || "-.".contains(character)));
         let host = &chunk[..host_end.unwrap_or(chunk.len())];
-        let path = host_end.is_some_and(|at| chunk[at..].starts_with('/'));
+        let path = host_end.is_some_and(|at| after_port(&chunk[at..]).starts_with('/'));
         let www = host
             .get(..4)
             .is_some_and(|head| head.eq_ignore_ascii_case("www."));
@@ -68,6 +70,13 @@ fn bare(text: &str, found: &mut Found<'_>) {
             Value::Url(format!("https://{}", normal(&text[begin..end]))),
         );
     }
+}
+
+/// Returns what follows the port at the start: `/path` of `:8080/path`.
+fn after_port(rest: &str) -> &str {
+    rest.strip_prefix(':').map_or(rest, |port| {
+        port.trim_start_matches(|character: char| character.is_ascii_digit())
+    })
 }
 
 /// Returns the end of the address at `at`: before a space or a mark that addresses cannot contain, and without the
@@ -89,6 +98,10 @@ fn end_of(text: &str, at: usize) -> usize {
         .count()
         .saturating_sub(address.matches('(').count());
     while let Some(last) = address.chars().next_back() {
+        // `http://[::1]`.
+        if last == ']' && address.starts_with('[') && address.find(']') == Some(address.len() - 1) {
+            break;
+        }
         let unmatched = last == ')' && closing > 0;
         if !(unmatched || ".,;:!?'’”»…*_]".contains(last)) {
             break;
@@ -99,11 +112,18 @@ fn end_of(text: &str, at: usize) -> usize {
     at + address.len()
 }
 
-/// Percent-encodes the bytes that RFC 3986 does not allow.
+/// Percent-encodes the bytes that RFC 3986 does not allow. The brackets around an IPv6 address are allowed.
 fn normal(address: &str) -> String {
+    let (host, rest) = address.split_at(ipv6_end(address).unwrap_or(0));
     let mut normal = String::with_capacity(address.len());
-    for character in address.chars() {
-        if character.is_ascii() && !"[]".contains(character) {
+    normal.push_str(host);
+    for (at, character) in rest.char_indices() {
+        let allowed = match character {
+            '[' | ']' => false,
+            '%' => is_encoded(&rest.as_bytes()[at..]),
+            _ => character.is_ascii(),
+        };
+        if allowed {
             normal.push(character);
         } else {
             for byte in character.encode_utf8(&mut [0; 4]).bytes() {
@@ -114,4 +134,17 @@ fn normal(address: &str) -> String {
         }
     }
     normal
+}
+
+/// Returns the end of an IPv6 address in brackets that is the host.
+fn ipv6_end(address: &str) -> Option<usize> {
+    let start = address.find("://[")? + 4;
+    let end = start + address[start..].find(']')?;
+    address[start..end].parse::<Ipv6Addr>().ok()?;
+    Some(end + 1)
+}
+
+/// Returns whether two hexadecimal digits follow the percent sign at the start.
+fn is_encoded(bytes: &[u8]) -> bool {
+    matches!(bytes, [_, high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }

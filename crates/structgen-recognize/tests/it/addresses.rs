@@ -11,6 +11,9 @@ fn addresses_are_read_without_the_punctuation_around_them() {
             ("<a.b+c@sub.example.co.uk>", "a.b+c@sub.example.co.uk"),
             ("mailto:ada@example.com", "ada@example.com"),
             ("ada@example.com,bob@example.org", "bob@example.org"),
+            ("to o'brien@example.com", "o'brien@example.com"),
+            ("l'adresse d'ada@example.com", "ada@example.com"),
+            ("ada@example.xn--p1ai", "ada@example.xn--p1ai"),
         ],
     );
     best(
@@ -24,6 +27,11 @@ fn addresses_are_read_without_the_punctuation_around_them() {
             ("www.example.com", "https://www.example.com"),
             ("on example.com/path, now", "https://example.com/path"),
             ("https://example.com/ü", "https://example.com/%C3%BC"),
+            ("https://example.com/100%", "https://example.com/100%25"),
+            ("https://example.com/a%20b", "https://example.com/a%20b"),
+            ("http://[::1]:80/x", "http://[::1]:80/x"),
+            ("(http://[2001:db8::1])", "http://[2001:db8::1]"),
+            ("example.com:8080/path", "https://example.com:8080/path"),
         ],
     );
     best(
