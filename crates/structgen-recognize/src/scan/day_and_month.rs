@@ -114,9 +114,25 @@ fn year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u16)> {
     ((1000..3000).contains(&year) && !goes_on).then_some((at + 1, year))
 }
 
+/// Returns the year directly before a month, as in `2024 May 12` and `2024-May-12`, and its start.
+fn year_before(tokens: &Tokens<'_>, month: usize) -> Option<(usize, u16)> {
+    let at = month.checked_sub(2)?;
+    let joined = tokens.str(at + 1) == " " || tokens.is_hyphen(at + 1);
+    let year = tokens.digits(at, 4, 4).filter(|_| joined)?;
+    let inside = matches!(
+        tokens.kind_before(at),
+        Some(Kind::Mark('.' | '/' | '-' | ':' | ','))
+    );
+    ((1900..2100).contains(&year) && !inside).then_some((at, year as u16))
+}
+
 /// Adds the days after a month: `May 12th, 2024`, `May 3–5`.
 fn days_after(tokens: &Tokens<'_>, month_at: usize, month: u8, found: &mut Found<'_>) {
     let mut at = tokens.skip_space(month_at + 1 + usize::from(tokens.is_mark(month_at + 1, '.')));
+    // `2024-May-12`.
+    if tokens.is_hyphen(month_at + 1) && year_before(tokens, month_at).is_some() {
+        at = month_at + 2;
+    }
     // `May the 4th`.
     if tokens.str(at).eq_ignore_ascii_case("the") {
         at = tokens.skip_space(at + 1);
@@ -129,10 +145,12 @@ fn days_after(tokens: &Tokens<'_>, month_at: usize, month: u8, found: &mut Found
     let year = year_after(tokens, last)
         .filter(|_| !tokens.is_mark(last, '-') && !tokens.is_mark(last, '/'));
     let year_end = year.map(|(end, _)| end);
-    let year = year.map(|(_, year)| year);
+    let before = year_before(tokens, month_at).filter(|_| year.is_none());
+    let first_at = before.map_or(month_at, |(first, _)| first);
+    let year = year.or(before).map(|(_, year)| year);
     match second {
         Some((at, end, second)) => {
-            add(found, month_at, end, year, month, Some(first));
+            add(found, first_at, end, year, month, Some(first));
             add(
                 found,
                 at,
@@ -144,7 +162,7 @@ fn days_after(tokens: &Tokens<'_>, month_at: usize, month: u8, found: &mut Found
         }
         None => add(
             found,
-            month_at,
+            first_at,
             year_end.unwrap_or(end),
             year,
             month,

@@ -293,7 +293,18 @@ fn clock_shaped(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     found.add(at, end, vec![Value::Duration(Duration { parts })]);
 }
 
-/// `PT1H30M`, `P2W`.
+/// Returns the number at `at`, with a fraction after a point or comma, and its end.
+fn decimal(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Number)> {
+    tokens.digits(at, 1, 9)?;
+    let marked = matches!(tokens.kind(at + 1), Some(Kind::Mark('.' | ',')));
+    if marked && tokens.digits(at + 2, 1, 9).is_some() {
+        let number = Number::from_digits([tokens.str(at)], tokens.str(at + 2))?;
+        return Some((at + 3, number));
+    }
+    Some((at + 1, Number::from_digits([tokens.str(at)], "")?))
+}
+
+/// `PT1H30M`, `P2W`, `PT1.5S`.
 fn iso(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     let mut time = match tokens.str(at) {
         "P" | "p" => false,
@@ -302,7 +313,8 @@ fn iso(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
     };
     let mut parts: Vec<(Number, TimeUnit)> = Vec::new();
     let mut next = at + 1;
-    while let Some(count) = tokens.digits(next, 1, 9) {
+    while let Some((letters_at, count)) = decimal(tokens, next) {
+        next = letters_at - 1;
         let letters = tokens.str(next + 1).to_ascii_uppercase();
         let mut letters = letters.chars();
         let unit = match (letters.next(), time) {
@@ -318,7 +330,7 @@ fn iso(tokens: &Tokens<'_>, at: usize, found: &mut Found<'_>) {
         if parts.last().is_some_and(|(_, last)| *last >= unit) {
             return;
         }
-        parts.push((Number::from(count), unit));
+        parts.push((count, unit));
         next += 2;
         match (letters.next(), time) {
             (None, _) => {}

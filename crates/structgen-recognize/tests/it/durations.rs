@@ -48,6 +48,8 @@ fn durations_are_iso_8601() {
             ("00:45:10", "PT45M10S"),
             ("PT1H30M", "PT1H30M"),
             ("P1Y2M", "P1Y2M"),
+            ("PT1.5H", "PT1H30M"),
+            ("P0,5D", "PT12H"),
             ("20-30 minutes", "PT20M"),
             ("two to three weeks", "P2W"),
             ("retry after 30s", "PT30S"),

@@ -363,3 +363,17 @@ fn ordinals_are_read_with_groups_and_as_one_word() {
     );
     never(Leaf::Integer, &[("the 1,000th visitor", "0")]);
 }
+
+#[test]
+fn both_ends_of_a_range_of_percentages_are_percentages() {
+    other(
+        Leaf::Number,
+        &[
+            ("5–10 %", "0.05"),
+            ("5 bis 10 Prozent", "0.05"),
+            ("between 5 and 10 percent", "0.05"),
+            ("half a percent", "0.005"),
+        ],
+    );
+    never(Leaf::Number, &[("in 2020 and 5 %", "20.20")]);
+}
