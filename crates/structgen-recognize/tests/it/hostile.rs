@@ -99,6 +99,18 @@ fn pieces() -> impl Strategy<Value = String> {
         "bis",
         "zum",
         "1er",
+        "\r\n",
+        "UTC",
+        "EST",
+        "+02",
+        "000",
+        "Mio.",
+        "millones",
+        "billion",
+        "d'",
+        "[",
+        "]",
+        "xn--",
     ]);
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
@@ -162,6 +174,17 @@ fn long_runs_take_linear_time() {
         "\u{a0}",
         ".-",
         "1/2 ",
+        "5 mil ",
+        "1,50,",
+        "$5m ",
+        "$5-",
+        "5 to 6 million ",
+        "3 million and a half ",
+        "030 123456 / ",
+        "09:30 UTC+",
+        "o'a@b.co ",
+        "http://[",
+        "2024 May ",
     ];
     for run in runs {
         let begun = Instant::now();
