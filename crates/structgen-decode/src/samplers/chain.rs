@@ -3,7 +3,6 @@ mod guided;
 
 pub(crate) use contrast::{ContrastRule, Opinions};
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use structgen_vocab::TokenId;
@@ -44,14 +43,14 @@ pub struct SamplerChain {
     samplers: Vec<Box<dyn Sampler>>,
     /// The kind of each sampler.
     kinds: Vec<SamplerKind>,
+    /// Whether each sampler bans tokens.
+    bans: Vec<bool>,
     choice: Choice,
     leading: Option<LeadingTopK>,
     /// Temperature, `p` and `min_keep` of a chain with no other samplers.
     only_top_p: Option<(f32, f32, usize)>,
     /// Present if a grammar sets the temperature.
     guided: Option<Guided>,
-    /// The number of leading samplers that are bans and biases.
-    bans: usize,
     /// Present if contrast scores replace the logits.
     contrast: Option<Contrast>,
     /// The caller's samplers, which come first.
@@ -87,7 +86,7 @@ impl SamplerChain {
         };
         Ok(Self {
             samplers: samplers.collect(),
-            bans: count_bans(&kinds),
+            bans: bans(&kinds, params),
             choice,
             leading: leading_top_k(&kinds, params),
             only_top_p: match kinds[..] {
@@ -136,7 +135,7 @@ impl SamplerChain {
         let samplers: Vec<Box<dyn Sampler>> = samplers.collect();
         Ok(Self {
             guided: Guided::new(&kinds, &samplers, params),
-            bans: count_bans(&kinds),
+            bans: bans(&kinds, params),
             samplers,
             choice: Choice::Draw(Box::new(SequenceRng::new(params.seed, sequence))),
             // These assume a fixed temperature.
@@ -368,25 +367,27 @@ impl SamplerChain {
         for sampler in &mut self.own {
             sampler.apply(candidates);
         }
-        self.apply_some(0..self.bans, candidates, show);
+        // Bans first: after the cut, only banned candidates might be left, so that bans would be lifted.
+        self.apply_those(true, candidates, show);
         if let Some(contrast) = &self.contrast {
             contrast.keep_plausible(candidates);
         }
-        self.apply_some(self.bans..self.samplers.len(), candidates, show);
+        self.apply_those(false, candidates, show);
     }
 
-    fn apply_some(
+    /// Runs the samplers that come before the cut of contrasting, or those after it.
+    fn apply_those(
         &mut self,
-        places: Range<usize>,
+        first: bool,
         candidates: &mut Candidates,
         show: &mut impl FnMut(SamplerKind, &mut Candidates),
     ) {
-        for place in places {
-            if { &self.guided }
-                .as_ref()
-                .is_none_or(|guided| guided.is_on(place))
-            {
-                self.samplers[place].apply(candidates);
+        let cuts = self.contrast.as_ref().is_some_and(Contrast::cuts);
+        for (place, sampler) in self.samplers.iter_mut().enumerate() {
+            let guided = self.guided.as_ref();
+            let is_first = cuts && self.bans[place];
+            if is_first == first && guided.is_none_or(|guided| guided.is_on(place)) {
+                sampler.apply(candidates);
                 show(self.kinds[place], candidates);
             }
         }
@@ -435,11 +436,11 @@ impl Clone for SamplerChain {
             samplers: self.samplers.iter().map(|s| s.clone_box()).collect(),
             own: self.own.iter().map(|s| s.clone_box()).collect(),
             kinds: self.kinds.clone(),
+            bans: self.bans.clone(),
             choice: self.choice.clone(),
             leading: self.leading.clone(),
             only_top_p: self.only_top_p,
             guided: self.guided.clone(),
-            bans: self.bans,
             contrast: self.contrast.clone(),
         }
     }
@@ -454,9 +455,15 @@ impl std::fmt::Debug for SamplerChain {
     }
 }
 
-/// Counts the leading samplers that are bans and biases.
-fn count_bans(kinds: &[SamplerKind]) -> usize {
-    kinds.iter().take_while(|kind| kind.is_ban()).count()
+/// Returns, for each sampler, whether it bans tokens, whatever the other candidates are.
+fn bans(kinds: &[SamplerKind], params: &SamplingParams) -> Vec<bool> {
+    use SamplerKind as S;
+    let is_ban = |kind: &SamplerKind| match kind {
+        S::ForcedTokens | S::Suppress | S::MinLength | S::BadWords | S::NoRepeatNgram => true,
+        S::LogitBias => params.logit_bias.values().any(|&b| b == f32::NEG_INFINITY),
+        _ => false,
+    };
+    kinds.iter().map(is_ban).collect()
 }
 
 /// Returns whether top-k comes before every sampler that looks at more than a few tokens.

@@ -94,12 +94,6 @@ impl SamplerKind {
         S::AdaptiveP,
     ];
 
-    /// Returns whether the sampler bans or favours fixed tokens, whatever the others are.
-    pub(super) fn is_ban(self) -> bool {
-        let bans = [S::ForcedTokens, S::Suppress, S::LogitBias, S::MinLength];
-        bans.contains(&self) || self == S::BadWords
-    }
-
     /// Returns the sampler's name, as used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {

@@ -72,6 +72,11 @@ impl Contrast {
         }
     }
 
+    /// Returns whether it removes candidates.
+    pub(super) fn cuts(&self) -> bool {
+        matches!(self.rule, ContrastRule::Contrastive { .. })
+    }
+
     /// Removes the candidates that the expert finds too improbable, whatever their scores.
     pub(super) fn keep_plausible(&self, candidates: &mut Candidates) {
         let ContrastRule::Contrastive { alpha, .. } = self.rule else {

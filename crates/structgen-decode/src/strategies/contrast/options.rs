@@ -58,8 +58,8 @@ impl Default for ClassifierFreeGuidance {
 /// Let `e` be the logits of the model, the expert, and `a` those of the scheduler's [draft
 /// model](crate::Scheduler::with_draft), the amateur. A token's score is `(1 + beta) * e - beta * a` if its probability
 /// under the expert is at least `alpha` times the largest; other tokens are dropped. The largest is taken over the
-/// tokens that the constraint, the budget and the bans at the start of the sampler chain leave, so at least one token
-/// is kept. A token without a finite logit of the amateur keeps its `e`.
+/// tokens that the constraint, the budget and all bans leave, wherever these are in the order of the samplers, so at
+/// least one token is kept. A token without a finite logit of the amateur keeps its `e`.
 ///
 /// The scores replace the logits at the start of the sampler chain. Log probabilities are the expert's. A text that
 /// exceeds the amateur's context is an error.

@@ -1,5 +1,8 @@
 use super::*;
-use crate::{SamplingParams, samplers::SamplerChain};
+use crate::{
+    SamplingParams,
+    samplers::{OrderPreset, SamplerChain, SequenceStart},
+};
 
 const OWN: [f32; 6] = [2.0, 1.5, -0.5, 0.25, -3.0, 1.75];
 const OTHER: [f32; 6] = [2.5, 0.5, -1.0, f32::NEG_INFINITY, 4.0, 1.0];
@@ -122,4 +125,64 @@ fn a_grammars_temperature_comes_after_the_contrast() {
     chain.set_temperature(Some(0.0));
     let chosen = chain.choose(&mut candidates(&[0, 1, 2, 5])).unwrap();
     assert_eq!((chosen.token, chosen.probability), (TokenId(5), None));
+}
+
+/// Returns the chosen token after the tokens 2 and 0, and the number of lifted bans, if only the expert's favourite is
+/// plausible.
+fn chosen_with_bans(params: &SamplingParams) -> (u32, usize) {
+    let mut chain = SamplerChain::new(params, 0).unwrap();
+    chain.reset(SequenceStart {
+        prompt: &[TokenId(2), TokenId(0), TokenId(2)],
+        prefilled: 0,
+        eos: &[TokenId(0)],
+    });
+    let (alpha, beta) = (1.0, 0.5);
+    chain.set_contrast(ContrastRule::Contrastive { alpha, beta });
+    chain.set_opinions(opinions());
+    let mut some = candidates(&[0, 1, 2, 5]);
+    let chosen = chain.choose(&mut some).unwrap();
+    (chosen.token.0, some.lifted_bans())
+}
+
+#[test]
+fn no_ban_is_lifted_because_of_what_is_implausible() {
+    let plain = SamplingParams::default();
+    assert_eq!(chosen_with_bans(&plain), (0, 0));
+    // Each makes the expert's favourite impossible; then its second choice is the only plausible token.
+    let bans = [
+        SamplingParams {
+            no_repeat_ngram: 2,
+            ..plain.clone()
+        },
+        SamplingParams {
+            bad_words: vec![vec![0]],
+            ..plain.clone()
+        },
+        SamplingParams {
+            suppress: vec![0],
+            ..plain.clone()
+        },
+        SamplingParams {
+            min_length: 9,
+            ..plain.clone()
+        },
+        SamplingParams {
+            logit_bias: [(0, f32::NEG_INFINITY)].into(),
+            ..plain.clone()
+        },
+        SamplingParams {
+            forced_tokens: [(0, 5)].into(),
+            ..plain
+        },
+    ];
+    for bans in bans {
+        for preset in OrderPreset::ALL {
+            let params = SamplingParams {
+                order: preset.order(),
+                repetition_penalty: 1.1,
+                ..bans.clone()
+            };
+            assert_eq!(chosen_with_bans(&params), (5, 0), "{preset:?} {bans:?}");
+        }
+    }
 }
