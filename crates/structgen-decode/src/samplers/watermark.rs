@@ -56,7 +56,7 @@ impl Watermark {
         Self {
             params,
             previous: None,
-            green: GreenList::default(),
+            green: GreenList::new(&params),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Sampler for Watermark {
         let Some(previous) = self.previous else {
             return;
         };
-        self.green.draw(&self.params, previous, candidates.width());
+        self.green.draw(previous, candidates.width());
         let delta = self.params.delta;
         let (ids, logits) = candidates.ids_and_logits_mut();
         for (&id, logit) in ids.iter().zip(logits) {
@@ -114,7 +114,7 @@ impl WatermarkDetector {
         Self {
             params,
             vocabulary,
-            green: GreenList::default(),
+            green: GreenList::new(&params),
         }
     }
 
@@ -126,7 +126,7 @@ impl WatermarkDetector {
         pairs.sort_unstable();
         let mut green = 0;
         for &(previous, token) in &pairs {
-            self.green.draw(&self.params, previous, self.vocabulary);
+            self.green.draw(previous, self.vocabulary);
             green += usize::from(self.green.contains(token));
         }
         WatermarkScore {
@@ -155,7 +155,7 @@ impl WatermarkScore {
     ///
     /// Kirchenbauer et al. 2023 regard a text as marked from four on: by chance, one text in 30,000 reaches that.
     pub fn z(&self) -> f64 {
-        let (n, gamma) = (self.scored as f64, f64::from(self.gamma));
+        let (n, gamma) = (self.scored as f64, as_written(self.gamma));
         let deviation = (n * gamma * (1.0 - gamma)).sqrt();
         if deviation > 0.0 {
             (self.green as f64 - gamma * n) / deviation
@@ -165,9 +165,19 @@ impl WatermarkScore {
     }
 }
 
+/// Returns the number of double precision with the same shortest decimal form: 0.35 times 100 has to be 35, as in
+/// transformers, and the single-precision number next to 0.35 is less.
+fn as_written(gamma: f32) -> f64 {
+    let written = gamma.to_string().parse();
+    written.unwrap_or_else(|_| gamma.into())
+}
+
 /// The green tokens after one token.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct GreenList {
+    key: u64,
+    /// The share of the vocabulary.
+    gamma: f64,
     /// The token and vocabulary width that the list was drawn for.
     drawn: Option<(TokenId, usize)>,
     permutation: Vec<u32>,
@@ -175,17 +185,27 @@ struct GreenList {
 }
 
 impl GreenList {
-    fn draw(&mut self, params: &WatermarkParams, previous: TokenId, vocabulary: usize) {
+    fn new(params: &WatermarkParams) -> Self {
+        Self {
+            key: params.key,
+            gamma: as_written(params.gamma),
+            drawn: None,
+            permutation: Vec::new(),
+            bits: Vec::new(),
+        }
+    }
+
+    fn draw(&mut self, previous: TokenId, vocabulary: usize) {
         if self.drawn.replace((previous, vocabulary)) == Some((previous, vocabulary)) {
             return;
         }
-        let seed = u128::from(params.key) * u128::from(previous.0) % u128::from(u64::MAX);
+        let seed = u128::from(self.key) * u128::from(previous.0) % u128::from(u64::MAX);
         let mut random = MersenneTwister::new(seed as u32);
         self.permutation.clear();
         self.permutation.extend(0..vocabulary as u32);
         self.bits.clear();
         self.bits.resize(vocabulary.div_ceil(64), 0);
-        let size = (vocabulary as f64 * f64::from(params.gamma)) as usize;
+        let size = (vocabulary as f64 * self.gamma) as usize;
         // Fisher and Yates, as in torch.randperm; the last one is not drawn.
         for i in 0..size.min(vocabulary) {
             if i + 1 < vocabulary {
@@ -282,6 +302,31 @@ mod tests {
         assert!(z(params.key, &marked) > 8.0);
         assert!(z(params.key, &plain).abs() < 4.0);
         assert!(z(7, &marked).abs() < 4.0);
+    }
+
+    #[test]
+    fn as_many_tokens_are_green_as_in_double_precision() {
+        // Python's int(vocabulary * gamma).
+        let cases = [
+            (0.25, 12, 25, 12_564),
+            (0.29, 14, 28, 14_574),
+            (0.35, 17, 35, 17_589),
+            (0.45, 22, 45, 22_615),
+            (0.7, 35, 70, 35_179),
+            (0.9, 45, 90, 45_231),
+        ];
+        for (gamma, of_50, of_100, of_50257) in cases {
+            let params = WatermarkParams {
+                gamma,
+                ..WatermarkParams::default()
+            };
+            for (vocabulary, expected) in [(50, of_50), (100, of_100), (50_257, of_50257)] {
+                let mut green = GreenList::new(&params);
+                green.draw(token(3), vocabulary);
+                let count: u32 = green.bits.iter().map(|word| word.count_ones()).sum();
+                assert_eq!(count, expected, "{gamma} of {vocabulary}");
+            }
+        }
     }
 
     #[test]
