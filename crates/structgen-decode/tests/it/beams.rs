@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 /// A vocabulary of letters with one or two ends after them.
-fn letters(n: u8, ends: u32) -> (Arc<Vocabulary>, Vec<TokenId>) {
+pub(crate) fn letters(n: u8, ends: u32) -> (Arc<Vocabulary>, Vec<TokenId>) {
     let letters = (b'a'..b'a' + n).map(|letter| vec![letter]);
     let names = ["<eos>", "<end>"];
     let specials: Vec<(TokenId, &str)> = (0..ends)
@@ -28,7 +28,7 @@ fn letters(n: u8, ends: u32) -> (Arc<Vocabulary>, Vec<TokenId>) {
     (Arc::new(vocabulary), eos)
 }
 
-fn log_softmax(model: &MockModel, tokens: &[TokenId]) -> Vec<f64> {
+pub(crate) fn log_softmax(model: &MockModel, tokens: &[TokenId]) -> Vec<f64> {
     support::log_softmax(&logits_after(model, tokens))
 }
 
@@ -138,7 +138,7 @@ fn reference(
     done.map(|entry| (entry.tokens, entry.score)).collect()
 }
 
-fn search<C: Constraint + Clone + 'static>(
+pub(crate) fn search<C: Constraint + Clone + 'static>(
     model: &MockModel,
     vocabulary: &Arc<Vocabulary>,
     constraint: &C,
@@ -151,7 +151,7 @@ fn search<C: Constraint + Clone + 'static>(
     run(model, vocabulary, request).unwrap().all().unwrap()
 }
 
-fn at_most(n: usize) -> GenerateOptions {
+pub(crate) fn at_most(n: usize) -> GenerateOptions {
     GenerateOptions {
         max_new_tokens: Some(n),
         ..GenerateOptions::default()
@@ -159,7 +159,7 @@ fn at_most(n: usize) -> GenerateOptions {
 }
 
 /// Returns the tokens including the chosen end, as in transformers.
-fn with_end(output: &Output) -> Vec<TokenId> {
+pub(crate) fn with_end(output: &Output) -> Vec<TokenId> {
     let mut tokens: Vec<TokenId> = output
         .generation
         .tokens
@@ -399,30 +399,6 @@ fn distinct_outputs_are_distinct() {
     let (all, texts) = count(numbers.clone(), Distinct::Text);
     assert!(all == texts && texts > 2, "{all} {texts}");
     assert_eq!(count(numbers, Distinct::JsonValue), (2, 2));
-}
-
-#[test]
-fn groups_differ_where_a_penalty_parts_them() {
-    let (vocabulary, eos) = letters(8, 1);
-    let free = Unconstrained::new(vocabulary.text_tokens().clone(), &eos);
-    for seed in 0..20 {
-        let model = MockModel::new(9, 64, eos.clone())
-            .with_seed(seed)
-            .preferring(eos[0], -100.0);
-        let firsts = |diversity_penalty| {
-            let beams = BeamOptions {
-                width: 3,
-                n_best: 3,
-                groups: 3,
-                diversity_penalty,
-                ..BeamOptions::default()
-            };
-            let found = search(&model, &vocabulary, &free, &at_most(6), &beams);
-            let firsts: BTreeSet<_> = found.iter().map(|one| with_end(one)[0]).collect();
-            firsts.len()
-        };
-        assert_eq!((firsts(0.0), firsts(100.0)), (1, 3));
-    }
 }
 
 #[test]

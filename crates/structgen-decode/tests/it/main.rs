@@ -1,6 +1,7 @@
 //! Decoding from the outside: strategies, batches, budgets and goldens, on models without weights.
 
 mod batches;
+mod beam_groups;
 mod beams;
 mod caches;
 mod constrained;

@@ -1,11 +1,12 @@
 //! The loop under grammars that set the temperatures of their parts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use structgen_constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
 use structgen_decode::{
     GenerateOptions, Generation, MockModel, Request, SamplingParams, Strategy,
-    strategies::{PromptLookup, Speculation},
+    strategies::{BeamOptions, PromptLookup, Speculation},
 };
 use structgen_frontend::gbnf::{GbnfOptions, parse};
 use structgen_vocab::{TokenId, Vocabulary};
@@ -149,6 +150,93 @@ fn limits_of_tokens_are_kept_and_what_is_begun_is_ended() {
         );
         let depth = list.matches('(').count();
         assert_eq!(depth, list.matches(')').count(), "{}", output.text);
+    }
+}
+
+/// Returns the outputs of a beam search with their scores.
+fn beams(
+    vocabulary: &Arc<Vocabulary>,
+    constraint: &CompiledConstraint,
+    temperature: f32,
+    seed: u64,
+    beams: BeamOptions,
+) -> Vec<(String, f64)> {
+    let model = MockModel::new(vocabulary.len(), 4096, [EOS]).with_seed(3);
+    let options = GenerateOptions {
+        max_new_tokens: Some(60),
+        sampling: SamplingParams {
+            temperature,
+            seed,
+            repetition_penalty: 1.2,
+            ..SamplingParams::default()
+        },
+        ..GenerateOptions::default()
+    };
+    let request = Request::new([TokenId(65)], constraint.matcher())
+        .with_options(options)
+        .with_strategy(beams);
+    let outputs = support::run(&model, vocabulary, request).unwrap();
+    let outputs = outputs.all().unwrap().into_iter();
+    outputs
+        .map(|output| (output.generation.text, output.score.unwrap()))
+        .collect()
+}
+
+#[test]
+fn beams_that_are_not_drawn_have_no_temperature() {
+    let vocabulary = vocabulary();
+    let guided = compiled(
+        &vocabulary,
+        "root ::= %temperature{3}([A-Z]{5}) \"-\" %temperature{0}([A-Z]{5}) \"-\" [A-Z]{4}",
+    );
+    let plain = compiled(
+        &vocabulary,
+        "root ::= [A-Z]{5} \"-\" [A-Z]{5} \"-\" [A-Z]{4}",
+    );
+    for width in [1, 4] {
+        let [guided, plain] = [&guided, &plain].map(|constraint| {
+            let options = BeamOptions {
+                width,
+                n_best: width,
+                ..BeamOptions::default()
+            };
+            beams(&vocabulary, constraint, 0.0, 0, options)
+        });
+        assert_eq!(guided.len(), width);
+        for ((text, score), (plain_text, plain_score)) in guided.iter().zip(&plain) {
+            assert_eq!(text, plain_text);
+            assert!((score - plain_score).abs() < 1e-5, "{score} {plain_score}");
+        }
+    }
+}
+
+#[test]
+fn beams_are_not_drawn_where_a_grammar_asks_for_the_largest() {
+    let vocabulary = vocabulary();
+    let guided = compiled(
+        &vocabulary,
+        "root ::= %temperature{0}([A-Z]{8}) \"-\" [A-Z]{4}",
+    );
+    let plain = compiled(&vocabulary, "root ::= [A-Z]{8} \"-\" [A-Z]{4}");
+    let one = BeamOptions {
+        width: 1,
+        ..BeamOptions::default()
+    };
+    let greedy = beams(&vocabulary, &plain, 0.0, 0, one);
+    for width in [1, 3] {
+        let mut rests = BTreeSet::new();
+        for seed in 0..10 {
+            let options = BeamOptions {
+                width,
+                sample: true,
+                ..BeamOptions::default()
+            };
+            for (text, _) in beams(&vocabulary, &guided, 1.5, seed, options) {
+                assert_eq!(text[..9], greedy[0].0[..9]);
+                rests.insert(text[9..].to_owned());
+            }
+        }
+        assert!(rests.len() > 5, "{rests:?}");
     }
 }
 

@@ -250,7 +250,7 @@ impl<C: Constraint + Clone> Beams<C> {
                 beam.sum,
                 rows[beam.row].last(),
                 &**mask,
-                self.options.renormalize,
+                &self.options,
                 within_budget,
                 penalty,
             );

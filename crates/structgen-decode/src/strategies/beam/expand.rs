@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use structgen_vocab::TokenId;
 
+use super::BeamOptions;
 use crate::sequence::{Sequence, fits, set_temperature};
 use crate::{
     Constraint,
@@ -50,8 +51,10 @@ impl Expansion {
         self.all.is_empty()
     }
 
-    /// Adds the continuations of a beam with the given sum; `penalty` is subtracted from a token's log probability.
-    /// Returns whether a ban was lifted.
+    /// Adds the continuations of a beam with the given sum; `penalty` is subtracted from a token's log probability,
+    /// before the samplers. Returns whether a ban was lifted.
+    ///
+    /// A grammar's temperatures matter only if beams are drawn. At temperature 0, a beam has one continuation.
     ///
     /// If `within_budget` is set, samplers see no token after which the output could not be completed in time.
     #[expect(clippy::too_many_arguments, reason = "what a step is made of")]
@@ -61,7 +64,7 @@ impl Expansion {
         sum: f64,
         logits: &[f32],
         mask: &C::Mask,
-        renormalize: bool,
+        options: &BeamOptions,
         within_budget: bool,
         penalty: impl Fn(TokenId) -> f64,
     ) -> Result<bool, ConstraintError> {
@@ -83,7 +86,7 @@ impl Expansion {
             banned.extend_from_slice(&limits.eos);
             banned.sort_unstable();
         }
-        let total = match renormalize {
+        let total = match options.renormalize {
             true if sequence.chain.has_own() => {
                 let candidates = &mut self.candidates;
                 sequence.chain.own_log_sum_exp(candidates, logits, mask)
@@ -100,30 +103,37 @@ impl Expansion {
         if lifted {
             self.candidates.fill(logits, mask, &over_budget);
         }
-        let mut push = |token, log: f64| {
+        let log_prob = |token, logit: f32| {
+            let log = f64::from(logit) - total;
             // Logits of +inf share all of the probability.
             let log = if log.is_nan() { 0.0 } else { log };
-            if log == f64::NEG_INFINITY {
-                return;
+            log - penalty(token)
+        };
+        let mut push = |token, log: f64| {
+            if log > f64::NEG_INFINITY {
+                let sum = sum + log;
+                self.all.push(Continuation { beam, token, sum });
             }
-            self.all.push(Continuation {
-                beam,
-                token,
-                sum: sum + log - penalty(token),
-            });
         };
         if sequence.chain.is_plain() {
             // Not rounded to f32, so that different logits stay different.
             for (&token, &logit) in self.candidates.ids().iter().zip(self.candidates.logits()) {
-                push(token, f64::from(logit) - total);
+                push(token, log_prob(token, logit));
             }
             return Ok(lifted);
         }
-        for logit in self.candidates.logits_mut() {
-            *logit = (f64::from(*logit) - total) as f32;
+        // In transformers, too, diversity comes before the repetition penalty.
+        let (ids, logits) = self.candidates.ids_and_logits_mut();
+        for (&token, logit) in ids.iter().zip(logits) {
+            *logit = log_prob(token, *logit) as f32;
         }
-        set_temperature(&mut sequence.chain, &mut sequence.constraint)?;
+        if options.sample {
+            set_temperature(&mut sequence.chain, &mut sequence.constraint)?;
+        }
         sequence.chain.apply(&mut self.candidates);
+        if options.sample && sequence.chain.is_greedy() {
+            self.candidates.keep_largest(1);
+        }
         for (&token, &log) in self.candidates.ids().iter().zip(self.candidates.logits()) {
             push(token, f64::from(log));
         }

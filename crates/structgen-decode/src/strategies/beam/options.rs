@@ -46,10 +46,12 @@ pub struct BeamOptions {
     pub early_stopping: EarlyStopping,
     /// Number of beam groups of equal size, searched one after the other in each step (Vijayakumar et al. 2016).
     pub groups: usize,
-    /// Subtracted from a token's log probability for each beam of an earlier group that has just chosen it.
+    /// Subtracted from a token's log probability for each beam of an earlier group that has just chosen it, before the
+    /// penalties of the sampler chain.
     pub diversity_penalty: f64,
     /// Whether to draw continuations without replacement, in proportion to the softmax of their sums, rather than take
-    /// the best. Temperature and truncating samplers are honoured only then.
+    /// the best. Temperature, truncating samplers and a grammar's temperatures are honoured only then. Where a grammar
+    /// sets the temperature to 0, a beam is continued with its best token.
     pub sample: bool,
     /// Whether log probabilities are over the allowed tokens, rather than over all.
     pub renormalize: bool,
