@@ -257,7 +257,7 @@ impl Strategy {
             ..
         } = request;
         strategy.check(&options)?;
-        let sequences = options.sequences;
+        let tasks = strategy.count(&options);
         let options = Arc::new(options);
         let task = |number| -> Result<Box<dyn Task>, GenerateError> {
             let constraint = constraint.clone();
@@ -315,12 +315,16 @@ impl Strategy {
                 )?),
             })
         };
-        let tasks = match &strategy {
+        (0..tasks).map(task).collect()
+    }
+
+    /// Returns the number of tasks of a request: one per output that is found independently.
+    pub(crate) fn count(&self, options: &GenerateOptions) -> usize {
+        match self {
             // One output after another, since each improves the next.
             Self::Asap(_) | Self::Rejection(_) => 1,
-            _ => sequences,
-        };
-        (0..tasks).map(task).collect()
+            _ => options.sequences,
+        }
     }
 
     /// Returns an error for an option that is set but not honoured by the strategy.

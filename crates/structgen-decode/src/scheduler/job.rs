@@ -2,7 +2,7 @@
 
 use super::rows::{Rows, common};
 use crate::task::{Demand, RowDemand, Task, TaskSize, Text};
-use crate::{GenerateError, ModelError, model::RowId};
+use crate::{FinishReason, GenerateError, ModelError, model::RowId};
 
 /// A task that was admitted.
 pub(super) struct Job {
@@ -16,6 +16,8 @@ pub(super) struct Job {
     pub(super) demands: Vec<Open>,
     /// When it last had its turn among long prompts.
     pub(super) turn: u64,
+    /// Whether it was cancelled.
+    pub(super) is_cancelled: bool,
     /// Why it cannot continue.
     pub(super) failed: Option<GenerateError>,
     rows: TextRows,
@@ -80,9 +82,18 @@ impl Job {
             priority,
             demands: Vec::new(),
             turn: 0,
+            is_cancelled: false,
             failed: None,
             rows: TextRows::default(),
         }
+    }
+
+    /// Ends the task at its next advance.
+    pub(super) fn cancel(&mut self) {
+        self.task.stop(FinishReason::Cancelled);
+        self.is_cancelled = true;
+        // Its demands are not needed any more.
+        self.demands.clear();
     }
 
     /// Returns the task, the rows of its texts, and its demands.

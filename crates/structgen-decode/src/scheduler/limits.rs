@@ -15,8 +15,8 @@ pub struct SchedulerLimits {
     pub prefill_chunk: usize,
     /// Maximum number of prompt tokens in any run, which bounds the memory of a run.
     pub prefill_most: usize,
-    /// Maximum bytes of cache, over all rows and cached prefixes; `None` is unlimited. A request waits until the most
-    /// it may need is free, and is refused if it could never fit.
+    /// Maximum bytes of cache, over all rows and cached prefixes, including the rows of a draft model; `None` is
+    /// unlimited. A request waits until the most it may need is free, and is refused if it could never fit.
     pub cache_bytes: Option<usize>,
     /// Maximum bytes of cache kept from finished requests, for prompts with a common prefix; zero keeps nothing.
     pub prefix_bytes: usize,
@@ -51,7 +51,7 @@ impl SchedulerLimits {
         size: TaskSize,
         bytes_per_token: usize,
     ) -> Result<(), GenerateError> {
-        let needed = Self::bytes(std::iter::once(size), bytes_per_token);
+        let needed = size.bytes(bytes_per_token);
         match self.cache_bytes {
             Some(limit) if needed > limit => Err(GenerateError::CacheLimit { needed, limit }),
             _ => Ok(()),
@@ -61,9 +61,8 @@ impl SchedulerLimits {
     /// Returns the bytes that tasks of these sizes may use together.
     pub(super) fn bytes(sizes: impl Iterator<Item = TaskSize>, bytes_per_token: usize) -> usize {
         sizes
-            .map(TaskSize::bound)
+            .map(|size| size.bytes(bytes_per_token))
             .fold(0, usize::saturating_add)
-            .saturating_mul(bytes_per_token)
     }
 
     /// Returns whether a task can run in addition to others.

@@ -26,9 +26,9 @@ use structgen_vocab::Vocabulary;
 
 use crate::request::Resources;
 use crate::sequence::{Codec, Step};
-use crate::task::{Context, Task};
+use crate::task::{Context, Task, TaskSize};
 use crate::{
-    Delta, FinishReason, GenerateError, LanguageModel, ModelInfo, Outputs,
+    Delta, GenerateError, LanguageModel, ModelInfo, Outputs,
     model::DraftHeads,
     request::TextEncoder,
     strategies::{ChoiceProbability, ChoiceRequest},
@@ -254,14 +254,27 @@ impl Scheduler {
     }
 
     /// Returns whether one more row could run in addition to those of the submitted requests, and would be worthwhile.
+    /// It could not if these may use all of the [cache](SchedulerLimits::cache_bytes).
     pub fn has_room(&self) -> bool {
-        let waiting = self
-            .waiting
+        self.has_room_for(TaskSize::new(1, 1))
+    }
+
+    /// Returns whether a task of this size would be admitted at once, after those that were submitted.
+    pub(crate) fn has_room_for(&self, next: TaskSize) -> bool {
+        let waiting = self.waiting.iter().map(|job| job.size);
+        let submitted = self
+            .running
             .iter()
-            .map(|job| (job.size.rows, job.size.bound()));
-        let load = self.running_load().chain(waiting);
-        let rows: usize = load.clone().map(|(rows, _)| rows).sum();
-        rows < self.limits.rows.max(1) && !self.is_crowded(load)
+            .map(|job| job.size)
+            .chain(waiting.clone());
+        let load = waiting.map(|size| (size.rows, size.bound()));
+        self.fits(submitted, next) && !self.is_crowded(self.running_load().chain(load))
+    }
+
+    /// Returns whether the limits allow a task to run in addition to others.
+    fn fits(&self, others: impl Iterator<Item = TaskSize> + Clone, next: TaskSize) -> bool {
+        let bytes_per_token = self.tools.target.cache_bytes_per_token;
+        self.limits.has_room(others, next, bytes_per_token)
     }
 
     /// Returns the rows of each running task, and the tokens they hold.
@@ -281,6 +294,9 @@ impl Scheduler {
     /// [`GenerateError`] if the request is invalid; [`GenerateError::QueueFull`] and [`GenerateError::CacheLimit`] if
     /// it exceeds the limits.
     pub fn submit(&mut self, request: impl Submit) -> Result<Ticket, GenerateError> {
+        // Before its tasks are created, which costs memory.
+        let waiting = self.waiting.len().saturating_add(request.count());
+        self.limits.check_queue(waiting)?;
         let tasks = request.tasks(&self.resources())?;
         self.submit_tasks(tasks)
     }
@@ -294,13 +310,13 @@ impl Scheduler {
         }
     }
 
+    /// Submits the tasks of a request, however many are queued: an engine has a queue of its own, with the same limit.
     pub(crate) fn submit_tasks(&mut self, tasks: Tasks) -> Result<Ticket, GenerateError> {
         let Tasks { tasks, priority } = tasks;
         let bytes_per_token = self.tools.target.cache_bytes_per_token;
         for task in &tasks {
             self.limits.check_size(task.size(), bytes_per_token)?;
         }
-        self.limits.check_queue(self.waiting.len() + tasks.len())?;
         let request = self.submitted;
         self.submitted += 1;
         let outputs = tasks.iter().map(|_| None).collect::<Vec<_>>();
@@ -319,9 +335,7 @@ impl Scheduler {
     pub fn cancel(&mut self, ticket: Ticket) {
         for job in self.running.iter_mut().chain(&mut self.waiting) {
             if job.request == ticket.0 {
-                job.task.stop(FinishReason::Cancelled);
-                // Its demands are not needed any more.
-                job.demands.clear();
+                job.cancel();
             }
         }
     }
@@ -336,6 +350,7 @@ impl Scheduler {
         &mut self,
         on_delta: OnDelta<'_>,
     ) -> Vec<(Ticket, Result<Outputs, GenerateError>)> {
+        self.end_cancelled(on_delta);
         self.admit(on_delta);
         self.advance_all(on_delta);
         self.run_demands(on_delta);
@@ -384,21 +399,39 @@ impl Scheduler {
         self.run(request)?.choices()
     }
 
+    /// Ends the cancelled requests that are still queued, which needs no room.
+    fn end_cancelled(&mut self, on_delta: OnDelta<'_>) {
+        if !self.waiting.iter().any(|job| job.is_cancelled) {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let cancelled: VecDeque<Job>;
+        (cancelled, self.waiting) = waiting.partition(|job| job.is_cancelled);
+        for job in cancelled {
+            self.start(job, on_delta);
+        }
+    }
+
+    /// Advances a task for the first time.
+    fn start(&mut self, job: Job, on_delta: OnDelta<'_>) {
+        self.running.push(job);
+        self.advance(self.running.len() - 1, on_delta);
+    }
+
     /// Admits queued requests, as far as there is room.
     fn admit(&mut self, on_delta: OnDelta<'_>) {
-        let bytes_per_token = self.tools.target.cache_bytes_per_token;
         while let Some(next) = self.waiting.front() {
             let sizes = self.running.iter().map(|job| job.size);
-            if !self.limits.has_room(sizes, next.size, bytes_per_token)
-                || self.is_crowded(self.running_load())
-            {
+            if !self.fits(sizes, next.size) || self.is_crowded(self.running_load()) {
                 break;
             }
-            self.running.extend(self.waiting.pop_front());
-            // Its demands show whether there is room for another.
-            self.advance(self.running.len() - 1, on_delta);
+            if let Some(job) = self.waiting.pop_front() {
+                // Its demands show whether there is room for another.
+                self.start(job, on_delta);
+            }
         }
         if let Some(limit) = self.limits.cache_bytes {
+            let bytes_per_token = self.tools.target.cache_bytes_per_token;
             let reserved = self.running.iter().map(|job| job.size);
             let reserved = SchedulerLimits::bytes(reserved, bytes_per_token);
             self.target.evict(limit.saturating_sub(reserved));

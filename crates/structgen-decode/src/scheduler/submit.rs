@@ -22,6 +22,9 @@ pub(super) mod sealed {
         /// Returns whether its text is requested as it is generated.
         fn has_events(&self) -> bool;
 
+        /// Returns the number of its tasks.
+        fn count(&self) -> usize;
+
         /// Creates the tasks of a request, which does not need the model.
         fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError>;
     }
@@ -30,6 +33,10 @@ pub(super) mod sealed {
 impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
     fn has_events(&self) -> bool {
         self.events
+    }
+
+    fn count(&self) -> usize {
+        self.strategy.count(&self.options)
     }
 
     fn tasks(mut self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
@@ -50,6 +57,10 @@ impl sealed::Submit for ChoiceRequest {
         false
     }
 
+    fn count(&self) -> usize {
+        1
+    }
+
     fn tasks(mut self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
         let priority = self.priority;
         start_output(&mut self.prompt, resources)?;
@@ -61,6 +72,10 @@ impl sealed::Submit for ChoiceRequest {
 impl sealed::Submit for LogitsRequest {
     fn has_events(&self) -> bool {
         false
+    }
+
+    fn count(&self) -> usize {
+        1
     }
 
     fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {

@@ -125,7 +125,7 @@ impl Task for Logits {
 
     fn size(&self) -> TaskSize {
         let tokens = self.request.tokens.len();
-        TaskSize { rows: 1, tokens }
+        TaskSize::new(1, tokens)
     }
 
     fn stop(&mut self, _: FinishReason) {

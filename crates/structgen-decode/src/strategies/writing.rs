@@ -94,10 +94,7 @@ impl<C: Constraint> Writing<C> {
 
     /// Returns the size of a task of this output, which is one row.
     pub(super) fn size(&self) -> TaskSize {
-        TaskSize {
-            rows: 1,
-            tokens: self.sequence.most_tokens(),
-        }
+        TaskSize::new(1, self.sequence.most_tokens())
     }
 
     /// Ends the output as it is, if it has not ended by itself.

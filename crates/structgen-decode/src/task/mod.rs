@@ -50,19 +50,51 @@ pub(crate) trait Task: Send {
     fn finish(self: Box<Self>, cx: &mut Context<'_>) -> Result<Outputs, GenerateError>;
 }
 
-/// The maximum memory of a model that a task may use.
+/// Maximum number of rows that a request may ask for.
+pub(crate) const MOST_ROWS: usize = 1 << 16;
+
+/// The maximum memory of the models that a task may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskSize {
     /// Maximum number of rows at a time.
     pub(crate) rows: usize,
     /// Maximum number of tokens in a row.
     pub(crate) tokens: usize,
+    /// Maximum bytes of the draft model's cache.
+    draft_bytes: usize,
 }
 
 impl TaskSize {
+    /// Creates the size of a task that does not use the draft model.
+    pub(crate) fn new(rows: usize, tokens: usize) -> Self {
+        Self {
+            rows,
+            tokens,
+            draft_bytes: 0,
+        }
+    }
+
+    /// Adds a row of the draft model with the same text, as far as it holds that.
+    pub(crate) fn with_draft(self, draft: Option<&ModelInfo>) -> Self {
+        let draft_bytes = draft.map_or(0, |draft| {
+            let tokens = self.tokens.min(draft.context_length);
+            tokens.saturating_mul(draft.cache_bytes_per_token)
+        });
+        Self {
+            draft_bytes,
+            ..self
+        }
+    }
+
     /// Returns the maximum number of tokens in all rows.
     pub(crate) fn bound(self) -> usize {
         self.rows.saturating_mul(self.tokens)
+    }
+
+    /// Returns the maximum bytes of cache, if a token takes this many in the target model.
+    pub(crate) fn bytes(self, bytes_per_token: usize) -> usize {
+        let target = self.bound().saturating_mul(bytes_per_token);
+        target.saturating_add(self.draft_bytes)
     }
 }
 

@@ -436,6 +436,33 @@ fn a_queue_that_is_full_and_a_request_that_never_fits_are_refused_with_the_limit
 }
 
 #[test]
+fn a_request_that_an_engine_accepts_is_never_refused_afterwards() {
+    let vocabulary = vocabulary();
+    let (model, go, runs) = gated(endless(&vocabulary));
+    let mut limits = SchedulerLimits::default();
+    // One output runs at a time, and three may wait.
+    (limits.queue, limits.cache_bytes) = (3, Some(4 * 60));
+    let engine = Engine::new([scheduler(model, &vocabulary).with_limits(limits)]).unwrap();
+    let submit = |seed| {
+        let options = GenerateOptions {
+            sequences: 3,
+            ..up_to(40)
+        };
+        let request = Request::new(prompt(10, seed), free(&vocabulary)).with_options(options);
+        engine.submit(request).unwrap()
+    };
+    let first = submit(0);
+    go.send(()).unwrap();
+    runs.recv().unwrap();
+    // The worker has taken the first, of which two outputs wait.
+    let second = submit(1);
+    drop(go);
+    for run in [first, second] {
+        assert_eq!(run.wait().unwrap().all().unwrap().len(), 3);
+    }
+}
+
+#[test]
 fn urgent_requests_are_admitted_first() {
     let vocabulary = vocabulary();
     let mut limits = SchedulerLimits::default();

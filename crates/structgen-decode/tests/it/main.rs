@@ -14,6 +14,7 @@ mod generate;
 mod goldens;
 mod heads;
 mod jump_forward;
+mod limits;
 mod overlap;
 mod results;
 mod speculation;

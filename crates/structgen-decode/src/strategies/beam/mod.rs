@@ -64,11 +64,9 @@ impl<C: Constraint + Clone> BeamSearch<C> {
         }
         let (info, codec) = (resources.target, resources.codec);
         let first = Sequence::start(prompt, constraint, Arc::clone(options), 0, info, codec)?;
-        let size = TaskSize {
-            // An output that is run for its scores is opened in addition to the beams' last rows.
-            rows: beams.width + usize::from(options.log_probs),
-            tokens: first.most_tokens(),
-        };
+        // An output that is run for its scores is opened in addition to the beams' last rows.
+        let rows = beams.width + usize::from(options.log_probs);
+        let size = TaskSize::new(rows, first.most_tokens());
         let n_best = beams.n_best;
         let rng = SequenceRng::new(options.sampling.seed, 0);
         let mut search = Self {

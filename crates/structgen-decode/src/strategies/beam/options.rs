@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::task::MOST_ROWS;
+
 /// Beam search: several sequences in parallel, of which the best are continued.
 ///
 /// The outputs are the `n_best` best sequences, each with its score, best first; sequences that were cut are omitted as
@@ -35,7 +37,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeamOptions {
-    /// Number of beams to continue in each step, over all groups.
+    /// Number of beams to continue in each step, over all groups; at most 65,536.
     pub width: usize,
     /// Number of outputs to return, best first.
     pub n_best: usize,
@@ -150,6 +152,8 @@ impl BeamOptions {
         let (width, groups) = (self.width, self.groups);
         number("width", width as f64, width > 0, "1 or more")?;
         number("groups", groups as f64, groups > 0, "1 or more")?;
+        let is_few = width <= MOST_ROWS;
+        number("width", width as f64, is_few, "at most 65536")?;
         let fits = (1..=width).contains(&self.n_best);
         number("n_best", self.n_best as f64, fits, "from 1 to the width")?;
         let penalty = self.length_penalty;

@@ -234,7 +234,7 @@ impl Task for All {
 
     fn size(&self) -> TaskSize {
         let tokens = self.most_tokens;
-        TaskSize { rows: 1, tokens }
+        TaskSize::new(1, tokens)
     }
 
     /// What is still open counts as left out.

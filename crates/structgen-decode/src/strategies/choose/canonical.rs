@@ -184,7 +184,7 @@ impl Task for Canonical {
 
     fn size(&self) -> TaskSize {
         let tokens = self.most_tokens();
-        TaskSize { rows: 1, tokens }
+        TaskSize::new(1, tokens)
     }
 
     fn stop(&mut self, reason: FinishReason) {

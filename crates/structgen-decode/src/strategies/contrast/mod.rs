@@ -20,6 +20,7 @@ use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, ModelError
 /// A sequence whose tokens are chosen by two opinions.
 pub(crate) struct Contrast<C: Constraint> {
     writing: Writing<C>,
+    size: TaskSize,
     /// Whether the logits after both texts are demanded, for choosing the next token.
     is_waiting: bool,
     other: OtherText,
@@ -122,8 +123,18 @@ impl<C: Constraint> Contrast<C> {
     ) -> Result<Self, GenerateError> {
         let mut writing = Writing::start(prompt, constraint, options, number, resources)?;
         writing.sequence.chain.set_contrast(rule);
+        let size = writing.size();
+        let size = match other.text {
+            Text::OtherPrompt => {
+                let prompt = writing.sequence.prompt_len();
+                let tokens = size.tokens - prompt + other.prompt.len();
+                TaskSize::new(2, size.tokens.max(tokens))
+            }
+            Text::Main | Text::Draft => size.with_draft(resources.draft),
+        };
         Ok(Self {
             writing,
+            size,
             is_waiting: false,
             other,
             opinions: Arc::default(),
@@ -181,18 +192,7 @@ impl<C: Constraint> Task for Contrast<C> {
     }
 
     fn size(&self) -> TaskSize {
-        let size = self.writing.size();
-        match self.other.text {
-            Text::OtherPrompt => {
-                let prompt = self.writing.sequence.prompt_len();
-                let other = size.tokens - prompt + self.other.prompt.len();
-                TaskSize {
-                    rows: 2,
-                    tokens: size.tokens.max(other),
-                }
-            }
-            Text::Main | Text::Draft => size,
-        }
+        self.size
     }
 
     fn can_prepare(&self) -> bool {

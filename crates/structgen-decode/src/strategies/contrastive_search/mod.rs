@@ -274,10 +274,8 @@ impl<C: Constraint> Task for Search<C> {
     }
 
     fn size(&self) -> TaskSize {
-        TaskSize {
-            rows: self.options.top_k,
-            ..self.writing.size()
-        }
+        let tokens = self.writing.sequence.most_tokens();
+        TaskSize::new(self.options.top_k, tokens)
     }
 
     fn can_prepare(&self) -> bool {

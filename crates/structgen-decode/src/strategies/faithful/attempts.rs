@@ -280,7 +280,7 @@ impl<C: Constraint + Clone> Task for Attempts<C> {
 
     fn size(&self) -> TaskSize {
         let tokens = self.template.sequence.most_tokens();
-        TaskSize { rows: 1, tokens }
+        TaskSize::new(1, tokens)
     }
 
     fn stop(&mut self, reason: FinishReason) {

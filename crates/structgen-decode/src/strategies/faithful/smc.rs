@@ -10,7 +10,7 @@ use super::allowed::{AllowedDraw, ln_mass, ln_of, ln_sum, ln_total};
 use super::path::{Continuation, Path};
 use super::{FaithfulError, ForcedEnd, Score, Template};
 use crate::request::Resources;
-use crate::task::{Context, Demand, Given, RowDemand, Task, TaskSize};
+use crate::task::{Context, Demand, Given, MOST_ROWS, RowDemand, Task, TaskSize};
 use crate::{
     Constraint, FinishReason, GenerateError, GenerateOptions, Output, Outputs,
     constraint::AllowedTokens, numeric, request::Report, samplers::SequenceRng,
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmcOptions {
-    /// The number of particles, which run together.
+    /// The number of particles, which run together; at most 65,536.
     pub particles: usize,
     /// Resample the particles when their effective number falls below this share of them, from 0 (never) to 1.
     pub threshold: f64,
@@ -82,6 +82,8 @@ impl SmcOptions {
         };
         let particles = self.particles as f64;
         check("particles", particles, self.particles > 0, "1 or more")?;
+        let is_few = self.particles <= MOST_ROWS;
+        check("particles", particles, is_few, "at most 65536")?;
         let is_share = (0.0..=1.0).contains(&self.threshold);
         check("threshold", self.threshold, is_share, "from 0 to 1")
     }
@@ -144,10 +146,11 @@ pub(crate) struct Smc<C: Constraint + Clone> {
     template: Template<C>,
     options: SmcOptions,
     draw: AllowedDraw,
-    /// Includes finished ones.
+    /// Includes finished ones. Before the first run there is one, of which the others will be copies.
     particles: Vec<Particle<C>>,
     /// The random numbers of each particle index: copies of a particle diverge.
     draws: Vec<SequenceRng>,
+    seed: u64,
     resampling: SequenceRng,
     effective: Vec<f64>,
     resampled: usize,
@@ -175,10 +178,9 @@ impl<C: Constraint + Clone> Smc<C> {
         let eos = template.sequence.constraint.eos();
         Ok(Self {
             draw: AllowedDraw::new(resources.target.logits_width, eos),
-            particles: vec![first; smc.particles],
-            draws: (0..smc.particles as u64)
-                .map(|number| SequenceRng::new(seed, number))
-                .collect(),
+            particles: vec![first],
+            draws: Vec::new(),
+            seed,
             resampling: SequenceRng::resampling(seed),
             effective: Vec::new(),
             resampled: 0,
@@ -186,6 +188,18 @@ impl<C: Constraint + Clone> Smc<C> {
             options: smc,
             template,
         })
+    }
+
+    /// Creates the particles, which costs memory, and therefore waits until the task is admitted.
+    fn begin(&mut self) {
+        if self.draws.is_empty()
+            && let Some(first) = self.particles.pop()
+        {
+            let number = self.options.particles;
+            self.particles = vec![first; number];
+            let draws = (0..number as u64).map(|number| SequenceRng::new(self.seed, number));
+            self.draws = draws.collect();
+        }
     }
 
     /// Returns the number of positions for which all continuing particles need logits; zero if none continues.
@@ -261,6 +275,7 @@ impl<C: Constraint + Clone> Task for Smc<C> {
         if self.is_stopped {
             return Ok(());
         }
+        self.begin();
         let n = self.look_ahead()?;
         self.is_stopped = self.template.sequence.is_late();
         if n > 0 && !self.is_stopped {
@@ -289,10 +304,8 @@ impl<C: Constraint + Clone> Task for Smc<C> {
     }
 
     fn size(&self) -> TaskSize {
-        TaskSize {
-            rows: self.options.particles,
-            tokens: self.template.sequence.most_tokens(),
-        }
+        let tokens = self.template.sequence.most_tokens();
+        TaskSize::new(self.options.particles, tokens)
     }
 
     fn stop(&mut self, _: FinishReason) {

@@ -40,6 +40,7 @@ enum Source {
 /// A sequence whose tokens are drafted.
 pub(crate) struct Speculate<C: Constraint> {
     writing: Writing<C>,
+    size: TaskSize,
     state: State,
     options: Speculation,
     drafter: Drafter,
@@ -106,8 +107,11 @@ impl<C: Constraint> Speculate<C> {
             heads::check(resources.heads_width, info)?;
         }
         let seed = options.sampling.seed;
+        let writing = Writing::start(prompt, constraint, options, number, resources)?;
+        let draft = resources.draft.filter(|_| speculation.model);
         Ok(Self {
-            writing: Writing::start(prompt, constraint, options, number, resources)?,
+            size: writing.size().with_draft(draft),
+            writing,
             state: State::Idle,
             options: speculation,
             drafter: Drafter::new(speculation, seed, number as u64),
@@ -288,7 +292,7 @@ impl<C: Constraint> Task for Speculate<C> {
     }
 
     fn size(&self) -> TaskSize {
-        self.writing.size()
+        self.size
     }
 
     fn stop(&mut self, reason: FinishReason) {
