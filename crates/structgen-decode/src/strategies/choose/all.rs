@@ -93,6 +93,9 @@ pub(super) struct All {
     next: Option<Beginning>,
     /// The tokens in the model's row.
     row: Vec<TokenId>,
+    /// The probability left out of each sorted choice, because prefixes exceed the context.
+    left_out: Vec<f64>,
+    context_length: usize,
     most_tokens: usize,
     is_stopped: bool,
 }
@@ -121,6 +124,8 @@ impl All {
             runs: 0,
             next: None,
             row: Vec::new(),
+            left_out: vec![0.0; high],
+            context_length,
             most_tokens: context_length.min(prompt.len() + longest),
             is_stopped: false,
         };
@@ -144,6 +149,10 @@ impl All {
         if !is_open || log == f64::NEG_INFINITY {
             return;
         }
+        if tokens.len() > self.context_length {
+            self.leave_out(text, log);
+            return;
+        }
         self.open.push(Beginning {
             log,
             number: self.opened,
@@ -159,6 +168,14 @@ impl All {
         let complete = &mut self.complete[text.low];
         *complete = log_add(*complete, log);
         self.found_mass += log.exp();
+    }
+
+    /// Leaves a prefix out of every choice that starts with it, except one that it equals and that has been counted.
+    fn leave_out(&mut self, text: Prefix, log: f64) {
+        let counted = self.ends.is_empty() && self.is_whole(text);
+        for left_out in &mut self.left_out[text.low + usize::from(counted)..text.high] {
+            *left_out += log.exp();
+        }
     }
 
     fn is_enough(&self) -> bool {
@@ -243,17 +260,12 @@ impl Task for All {
         self.open.extend(self.next.take());
     }
 
-    fn finish(self: Box<Self>, _: &mut Context<'_>) -> Result<Outputs, GenerateError> {
-        // An open prefix counts for every choice that starts with it, except one that it equals, which has been
-        // counted.
-        let mut left_out = vec![0.0; self.complete.len()];
-        for open in &self.open {
-            let counted = self.ends.is_empty() && self.is_whole(open.text);
-            for left_out in &mut left_out[open.text.low + usize::from(counted)..open.text.high] {
-                *left_out += open.log.exp();
-            }
+    fn finish(mut self: Box<Self>, _: &mut Context<'_>) -> Result<Outputs, GenerateError> {
+        for open in std::mem::take(&mut self.open) {
+            self.leave_out(open.text, open.log);
         }
-        let found: Vec<(f64, f64)> = self.complete.iter().copied().zip(left_out).collect();
+        let complete = self.complete.iter().copied();
+        let found: Vec<(f64, f64)> = complete.zip(self.left_out).collect();
         Ok(self.choices.report(&found))
     }
 }

@@ -63,7 +63,8 @@ pub enum Choices {
     /// Texts in any tokenization: sums over all token sequences that spell them, most probable first.
     ///
     /// Prefixes are continued in the order of their probability. The prefixes that are open when a limit is reached
-    /// bound what is left out: no text can have more than the open prefixes that lead to it.
+    /// bound what is left out: no text can have more than the open prefixes that lead to it. Prefixes that exceed the
+    /// model's context are left out as well.
     Texts {
         /// The texts.
         texts: Vec<String>,
@@ -107,29 +108,27 @@ impl ChoiceRequest {
         if prompt.is_empty() {
             return Err(GenerateError::EmptyPrompt);
         }
-        let context_length = resources.target.context_length;
+        let context_length = resources.target.longest_text(prompt.len());
+        let check = |needed| match needed <= context_length {
+            true => Ok(()),
+            false => Err(ModelError::ContextOverflow {
+                needed,
+                context_length,
+            }),
+        };
         match choices {
             Choices::Tokens(choices) if choices.is_empty() => Err(ChoiceError::NoChoices.into()),
             Choices::Texts { texts, .. } if texts.is_empty() => Err(ChoiceError::NoChoices.into()),
             Choices::Tokens(choices) => {
                 let task = Canonical::new(prompt, &choices, ends);
-                let needed = task.most_tokens();
-                match needed <= context_length {
-                    true => Ok(Box::new(task)),
-                    false => Err(ModelError::ContextOverflow {
-                        needed,
-                        context_length,
-                    }
-                    .into()),
-                }
+                check(task.most_tokens())?;
+                Ok(Box::new(task))
             }
-            Choices::Texts { texts, limits } => Ok(Box::new(All::new(
-                prompt,
-                &texts,
-                ends,
-                limits,
-                context_length,
-            ))),
+            Choices::Texts { texts, limits } => {
+                check(prompt.len())?;
+                let task = All::new(prompt, &texts, ends, limits, context_length);
+                Ok(Box::new(task))
+            }
         }
     }
 }

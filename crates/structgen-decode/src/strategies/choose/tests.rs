@@ -227,6 +227,38 @@ fn all_tokenizations_are_those_of_the_enumeration() {
 }
 
 #[test]
+fn tokenizations_that_exceed_the_context_are_left_out() {
+    let vocabulary = vocabulary();
+    // Room for two tokens, and for a third whose logits are not needed; byte by byte, both texts take four or more.
+    let small = |context| MockModel::new(vocabulary.len(), context, [TokenId(EOS)]).with_seed(1);
+    let prompt = tokens(&[10, 11, 12]);
+    let choices = ["aabab", "aaba"];
+    let limits = AllLimits {
+        runs: usize::MAX,
+        tolerance: 0.0,
+    };
+    for ends in [&[][..], &[TokenId(EOS)]] {
+        let exact = all(&small(64), &prompt, &choices, ends, limits).unwrap();
+        let found = all(&small(5), &prompt, &choices, ends, limits).unwrap();
+        for (found, exact) in found.iter().zip(&exact) {
+            assert!(0.0 < found.probability() && found.probability() < exact.probability());
+            assert!(exact.probability() <= found.probability() + found.left_out + 1e-12);
+        }
+    }
+    // A prompt that fills the context is followed by one token, and a longer one by none.
+    let found = all(&small(3), &prompt, &["ab", "aabab"], &[], limits).unwrap();
+    assert!(found[0].probability() > 0.0 && found[0].left_out > 0.0);
+    assert!(found[1].probability() == 0.0 && found[1].left_out > 0.0);
+    assert!(matches!(
+        all(&small(2), &prompt, &choices, &[], limits),
+        Err(GenerateError::Model(ModelError::ContextOverflow {
+            needed: 3,
+            context_length: 2
+        }))
+    ));
+}
+
+#[test]
 fn improbable_choices_are_told_apart() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary, 0);
