@@ -7,8 +7,8 @@ use std::time::Duration;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use super::{
-    LanguageModel, ModelError, ModelInfo, ModelStats, Packing, RowId, RowOutput, RowRun, RunOutput,
-    check_run,
+    LanguageModel, ModelError, ModelInfo, ModelStats, OutputStart, Packing, RowId, RowOutput,
+    RowRun, RunOutput, check_run,
 };
 use crate::request::TextEncoder;
 
@@ -109,6 +109,13 @@ impl MockModel {
     #[must_use]
     pub fn with_cache_bytes_per_token(mut self, bytes: usize) -> Self {
         self.info.cache_bytes_per_token = bytes;
+        self
+    }
+
+    /// Makes the model report that it is an encoder-decoder. It reads its texts as before.
+    #[must_use]
+    pub fn with_output_start(mut self, start: OutputStart) -> Self {
+        self.info.output_start = Some(start);
         self
     }
 

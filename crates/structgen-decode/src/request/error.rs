@@ -74,6 +74,15 @@ pub enum GenerateError {
         /// Positions that the model has.
         context_length: usize,
     },
+    /// The text of an encoder-decoder cannot be cropped: its first part is the encoder's input.
+    #[error(
+        "the text of an encoder-decoder cannot be cropped; leave the context overflow out, and ask for at most \
+         {longest} new tokens"
+    )]
+    CropWithEncoder {
+        /// The maximum number of tokens of an output.
+        longest: usize,
+    },
     /// The constraint needs more tokens than are allowed. Nothing was generated.
     #[error(
         "the output needs up to {needed} tokens to be complete, and {available} are allowed; raise the number of new \

@@ -140,7 +140,8 @@ pub enum ContextOverflow {
     ///
     /// The output differs from that with a longer context, and forced tokens that were cropped before they were run
     /// have no log probabilities. Without [`max_new_tokens`](GenerateOptions::max_new_tokens), there are as many new
-    /// tokens as the context is long. Beam search, guidance, contrast and faithful samplers refuse it.
+    /// tokens as the context is long. Beam search, guidance, contrast, faithful samplers and
+    /// encoder-decoders refuse it.
     Crop {
         /// Number of first tokens to keep, at most those of prompt and prefill.
         keep: usize,

@@ -25,7 +25,9 @@ pub(super) fn budget(
     options: &GenerateOptions,
     info: &ModelInfo,
 ) -> Result<usize, GenerateError> {
-    let context_length = info.longest_text(prompt);
+    // What an encoder-decoder has for outputs includes the prefill.
+    let before_output = prompt - options.prefill.len();
+    let context_length = info.longest_text(before_output);
     match options.overflow {
         ContextOverflow::Error => {
             let new = options.max_new_tokens.unwrap_or(1);
@@ -37,6 +39,11 @@ pub(super) fn budget(
                 });
             }
             Ok(options.max_new_tokens.unwrap_or(context_length - prompt))
+        }
+        ContextOverflow::Crop { .. } if info.output_start.is_some() => {
+            Err(GenerateError::CropWithEncoder {
+                longest: context_length.saturating_sub(before_output),
+            })
         }
         ContextOverflow::Crop { keep } => {
             // Room for a new token, and one before it.
@@ -65,7 +72,8 @@ impl<C: Constraint> Sequence<C> {
         let keep = keep.min(self.prompt);
         let room = context_length - keep;
         // Tokens that wait for their log probabilities are kept as far as there is room, with the one before them.
-        let pending = shown - self.seen;
+        // Those of the prompt have none.
+        let pending = (shown - self.seen).min(self.all.len() - self.prompt);
         let tail = (room / 2).max(pending + 1).min(room).max(1);
         let end = self.all.len();
         let dropped = end.saturating_sub(keep + tail);

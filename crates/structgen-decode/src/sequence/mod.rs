@@ -43,6 +43,8 @@ pub(crate) struct Sequence<C> {
     pub(crate) options: Arc<GenerateOptions>,
     eos: Arc<[TokenId]>,
     budget: usize,
+    /// The number of positions that the model can attend to.
+    context_length: usize,
     /// Prompt, prefill and output.
     all: Vec<TokenId>,
     /// How many of them are prompt and prefill.
@@ -135,6 +137,7 @@ impl<C: Constraint> Sequence<C> {
             chain,
             options,
             budget,
+            context_length: info.context_length,
             all,
             cropped: None,
             seen: 0,
@@ -439,7 +442,9 @@ impl<C: Constraint> Sequence<C> {
 
     /// Returns the maximum number of tokens that the model may have to hold for it.
     pub(crate) fn most_tokens(&self) -> usize {
-        self.prompt.saturating_add(self.budget)
+        let all = self.prompt.saturating_add(self.budget);
+        // A longer text is cropped.
+        all.min(self.context_length)
     }
 
     /// Returns prompt, prefill and output, as the model sees them.

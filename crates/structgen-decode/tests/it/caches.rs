@@ -7,7 +7,7 @@ use serde_json::json;
 use structgen_decode::{
     GenerateError, GenerateOptions, LanguageModel, MockModel, ModelError, Request, SamplingParams,
     SchedulerLimits, Unconstrained,
-    model::RowRun,
+    model::{OutputStart, RowRun},
     request::ContextOverflow,
     strategies::{BeamOptions, PromptLookup, Speculation},
 };
@@ -140,7 +140,7 @@ fn a_text_that_outgrows_the_context_goes_on_without_its_oldest_tokens() {
             overflow: ContextOverflow::Crop { keep },
             ..GenerateOptions::default()
         };
-        let prompts = [4, 12, 23, 24].map(|len| prompt(len, 9));
+        let prompts = [4, 12, 23, 24, 25, 40, 200].map(|len| prompt(len, 9));
         let request = |prompt: &Vec<TokenId>| {
             Request::new(&prompt[..], free.clone()).with_options(options.clone())
         };
@@ -277,4 +277,66 @@ fn a_row_reports_what_it_takes_and_a_fork_of_its_beginning_takes_less() {
     ));
     model.close_row(fork);
     assert_eq!((model.row_len(fork), model.row_bytes(fork)), (None, 0));
+}
+
+#[test]
+fn a_text_that_is_cropped_needs_no_more_cache_than_the_context() {
+    let vocabulary = vocabulary();
+    let model = MockModel::new(vocabulary.len(), 24, [EOS]);
+    let free = Unconstrained::new(TokenMask::full(vocabulary.len()), &[]);
+    let mut limits = SchedulerLimits::default();
+    limits.cache_bytes = Some(24 * model.info().cache_bytes_per_token);
+    let mut scheduler = scheduler(model, &vocabulary).with_limits(limits);
+    let requests = [30, 300].map(|max_new_tokens| {
+        let options = GenerateOptions {
+            max_new_tokens: Some(max_new_tokens),
+            overflow: ContextOverflow::Crop { keep: 3 },
+            ..GenerateOptions::default()
+        };
+        Request::new(prompt(10, 1), free.clone()).with_options(options)
+    });
+    let outputs = run_all(&mut scheduler, requests);
+    let lengths: Vec<usize> = { outputs.into_iter() }
+        .map(|output| output.unwrap().tokens.len())
+        .collect();
+    assert_eq!(lengths, [30, 300]);
+}
+
+#[test]
+fn an_encoder_decoder_generates_as_much_as_its_decoder_has_room_for_and_is_never_cropped() {
+    let vocabulary = vocabulary();
+    let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[]);
+    let model = MockModel::new(vocabulary.len(), 40, []).with_output_start(OutputStart {
+        end: None,
+        start: TokenId(255),
+        forced: vec![TokenId(254)],
+        longest: 20,
+    });
+    let run = |options| {
+        let request = Request::new(prompt(10, 1), free.clone()).with_options(options);
+        run(&model, &vocabulary, request)?.single()
+    };
+    let whole = run(GenerateOptions::default()).unwrap();
+    assert_eq!(whole.tokens.len(), 18);
+    // The prefill is part of the decoder's text.
+    let prefilled = GenerateOptions {
+        prefill: vec![TokenId(97); 5],
+        ..GenerateOptions::default()
+    };
+    assert_eq!(run(prefilled.clone()).unwrap().tokens.len(), 13);
+    let too_many = GenerateOptions {
+        max_new_tokens: Some(14),
+        ..prefilled
+    };
+    assert!(matches!(
+        run(too_many),
+        Err(GenerateError::ContextOverflow { new: 14, .. })
+    ));
+    let cropped = GenerateOptions {
+        max_new_tokens: Some(30),
+        overflow: ContextOverflow::Crop { keep: 0 },
+        ..GenerateOptions::default()
+    };
+    expect_test::expect!["the text of an encoder-decoder cannot be cropped; leave the context overflow out, and ask for at most 18 new tokens"]
+        .assert_eq(&run(cropped).unwrap_err().to_string());
 }
