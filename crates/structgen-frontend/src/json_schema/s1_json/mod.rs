@@ -19,7 +19,8 @@ use crate::json_schema::{SchemaError, SchemaLimits};
 ///
 /// serde_json reads a number that is not a 64-bit integer as a float, unless a feature is enabled that would change the
 /// numbers of every crate in the build. So serde_json parses the structure, and numbers other than signed 64-bit
-/// integers come from the text: the n-th number that serde_json reports is the n-th one in the text.
+/// integers come from the text: the n-th number that serde_json reports is the n-th one in the text. If another crate
+/// of the build enables that feature, `arbitrary_precision`, every number comes as a map with its literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Json<'a> {
     Null,
@@ -39,6 +40,7 @@ impl<'a> Json<'a> {
             items: Vec::new(),
             entries: Vec::new(),
             values_left: limits.max_values,
+            is_number: false,
         };
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let read = JsonReader(&mut state)
@@ -235,7 +237,12 @@ struct Reading<'t, 'a> {
     /// The items and entries so far of the arrays and objects that are being read, so that each list is allocated once.
     items: Vec<Json<'a>>,
     entries: Vec<(Cow<'a, str>, Json<'a>)>,
+    /// Whether the last string was an owned one, which only the literal of a number is.
+    is_number: bool,
 }
+
+/// The only key of the map as which serde_json reports a number with the feature `arbitrary_precision`.
+const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 struct JsonReader<'s, 't, 'a>(&'s mut Reading<'t, 'a>);
 
@@ -303,6 +310,11 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_, 'a> {
         Ok(Json::String(Cow::Owned(text.to_owned())))
     }
 
+    fn visit_string<E>(self, text: String) -> Result<Json<'a>, E> {
+        self.0.is_number = true;
+        Ok(Json::String(Cow::Owned(text)))
+    }
+
     fn visit_seq<A: SeqAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
         let begin = self.0.items.len();
         while let Some(item) = access.next_element_seed(JsonReader(self.0))? {
@@ -329,7 +341,18 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_, 'a> {
                     "the key {key:?} comes twice"
                 )));
             }
+            self.0.is_number = false;
+            // The map of a number and its literal count as one value.
+            let counted_twice = u64::from(key == NUMBER_KEY);
+            self.0.values_left += counted_twice;
             let value = access.next_value_seed(JsonReader(self.0))?;
+            if self.0.is_number
+                && key == NUMBER_KEY
+                && let Json::String(literal) = &value
+            {
+                return literal.parse().map(Json::Number).map_err(A::Error::custom);
+            }
+            self.0.values_left = self.0.values_left.saturating_sub(counted_twice);
             self.0.entries.push((key, value));
         }
         Ok(Json::Object(self.0.entries.drain(begin..).collect()))
@@ -367,6 +390,8 @@ impl<'a> serde::Deserialize<'a> for KeyText<'a> {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use serde::de::IntoDeserializer;
+    use serde::de::value::BorrowedStrDeserializer;
 
     use super::*;
 
@@ -401,6 +426,72 @@ mod tests {
         check(
             "1e400",
             expect!["the schema is not JSON: number out of range (line 1, column 5)"],
+        );
+    }
+
+    /// Reads its text as serde_json with `arbitrary_precision` does a number.
+    struct NumberAsMap(Option<&'static str>);
+
+    impl<'a> Deserializer<'a> for NumberAsMap {
+        type Error = serde_json::Error;
+
+        fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+            visitor.visit_map(self)
+        }
+
+        serde::forward_to_deserialize_any! {
+            <W: Visitor<'a>>
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        }
+    }
+
+    impl<'a> MapAccess<'a> for NumberAsMap {
+        type Error = serde_json::Error;
+
+        fn next_key_seed<K: DeserializeSeed<'a>>(
+            &mut self,
+            seed: K,
+        ) -> Result<Option<K::Value>, Self::Error> {
+            let key = self.0.map(|_| BorrowedStrDeserializer::new(NUMBER_KEY));
+            key.map(|key| seed.deserialize(key)).transpose()
+        }
+
+        fn next_value_seed<V: DeserializeSeed<'a>>(
+            &mut self,
+            seed: V,
+        ) -> Result<V::Value, Self::Error> {
+            let literal = self.0.take().unwrap_or_default().to_owned();
+            seed.deserialize(literal.into_deserializer())
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_maps_where_another_crate_of_the_build_asks_for_this() {
+        for text in ["12", "0.30000000000000000001", "-4.50e-2", "1e400"] {
+            let mut state = Reading {
+                numbers: NumberLiterals(b""),
+                integers: 0,
+                items: Vec::new(),
+                entries: Vec::new(),
+                values_left: 1,
+                is_number: false,
+            };
+            let read = JsonReader(&mut state).deserialize(NumberAsMap(Some(text)));
+            let number = text.parse().expect("it is a number");
+            assert_eq!(read.expect("it is read"), Json::Number(number));
+        }
+    }
+
+    #[test]
+    fn an_object_with_the_key_of_such_a_map_stays_an_object() {
+        check(
+            r#"{"$serde_json::private::Number": "1"}"#,
+            expect![[r#"Object([("$serde_json::private::Number", String("1"))])"#]],
+        );
+        check(
+            r#"{"$serde_json::private::Number": "\u0031"}"#,
+            expect![[r#"Object([("$serde_json::private::Number", String("1"))])"#]],
         );
     }
 
