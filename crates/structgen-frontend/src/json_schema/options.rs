@@ -276,6 +276,17 @@ impl SchemaOptions {
         Self::default()
     }
 
+    /// These options for the schema alone, whatever Rust types accept; without documents.
+    pub(crate) fn without_rust_types(&self) -> Self {
+        Self {
+            profile: Profile::Exact,
+            documents: Vec::new(),
+            limits: self.limits,
+            cancel: self.cancel.clone(),
+            ..*self
+        }
+    }
+
     /// Sets what the grammar is for.
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {

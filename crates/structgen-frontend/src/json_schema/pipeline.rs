@@ -152,6 +152,7 @@ pub(super) fn compile_with<T>(
         let mut canonical = Canonicalizer::new(program, options);
         let node = canonical.schema_node(root)?;
         if canonical.is_empty(node)? {
+            canonical.check_contradiction(root)?;
             let warnings = s5_report::warnings(&canonical, options);
             let taken = canonical.steps_taken();
             drop(canonical);

@@ -7,16 +7,19 @@
 
 use structgen_grammar::{CharSet, Regular};
 
-use super::hostname;
 use super::idna::{Tables, difference, intersection, union};
+use super::labels::{LabelRules, SEPARATORS, is_name};
 use super::syntax::{any, between, char_set, class, many, optional, seq, some, text};
+use super::{Narrowed, hostname};
 
-/// What the compiled set leaves out, for the compile report.
-pub(super) const LEFT_OUT: &str = "A-labels (`xn--`), internationalised labels longer than 11 code points (of one script often 14 to 22) or \
-     with hyphens in a row, rare joiners, and names of more than three labels with an internationalised one are left out";
-
-/// Full stops: RFC 3490, section 3.1.
-const SEPARATORS: &str = ".\u{3002}\u{FF0E}\u{FF61}";
+pub(super) const NARROWED: Narrowed = Narrowed {
+    contains,
+    outer,
+    left_out: "A-labels (`xn--`), internationalised labels longer than 11 code points (of one script often 14 to 22) \
+        or with hyphens in a row, rare joiners, and names of more than three labels with an internationalised one are \
+        left out",
+    left_out_of_negation: "texts of up to 253 characters that all occur in names are left out",
+};
 
 pub(super) fn build() -> Regular {
     let classes = Classes::new(&Tables::read());
@@ -39,6 +42,14 @@ pub(super) fn build() -> Regular {
 fn name_of(label: Regular) -> Regular {
     let more = seq([class(SEPARATORS), label.clone()]);
     seq([label, between(more, 0, 2)])
+}
+
+fn contains(text: &str) -> bool {
+    let rules = LabelRules {
+        takes_unicode: true,
+        checks_reserved: true,
+    };
+    is_name(text, rules)
 }
 
 /// A superset of all names, including those that are left out.
@@ -224,64 +235,12 @@ fn hyphenated(unit: Regular) -> Regular {
 
 #[cfg(test)]
 mod tests {
-    use super::super::syntax::contains;
+    use super::super::punycode::encode;
+    use super::super::syntax;
     use super::*;
 
-    /// The length of a label in ASCII: RFC 3492, section 6.3.
     fn ascii_length(label: &[char]) -> usize {
-        let adapt = |delta: u32, points: u32, first: bool| {
-            let mut delta = if first { delta / 700 } else { delta / 2 };
-            delta += delta / points;
-            let mut k = 0;
-            while delta > 455 {
-                delta /= 35;
-                k += 36;
-            }
-            k + 36 * delta / (delta + 38)
-        };
-        let basic = label.iter().filter(|c| c.is_ascii()).count() as u32;
-        let mut length = 4 + basic as usize + usize::from(basic > 0);
-        let (mut n, mut delta, mut bias, mut done) = (128, 0, 72, basic);
-        while done < label.len() as u32 {
-            let codes = label.iter().map(|&c| c as u32);
-            let next = codes.filter(|&code| code >= n).min().unwrap_or(n);
-            delta += (next - n) * (done + 1);
-            n = next;
-            for &c in label {
-                if (c as u32) < n {
-                    delta += 1;
-                }
-                if c as u32 == n {
-                    let (mut q, mut k) = (delta, 36_u32);
-                    loop {
-                        length += 1;
-                        let t = k.saturating_sub(bias).clamp(1, 26);
-                        if q < t {
-                            break;
-                        }
-                        q = (q - t) / (36 - t);
-                        k += 36;
-                    }
-                    bias = adapt(delta, done + 1, done == basic);
-                    delta = 0;
-                    done += 1;
-                }
-            }
-            delta += 1;
-            n += 1;
-        }
-        length
-    }
-
-    #[test]
-    fn punycode_is_as_long_as_it_should_be() {
-        let length = |label: &str| ascii_length(&label.chars().collect::<Vec<_>>());
-        assert_eq!(
-            length("他们为什么不说中文"),
-            "xn--ihqwcrb4cv8a8dqg056pqjye".len()
-        );
-        assert_eq!(length("bücher"), "xn--bcher-kva".len());
-        assert_eq!(length("l·l"), "xn--ll-0ea".len());
+        "xn--".len() + encode(label).len()
     }
 
     #[test]
@@ -321,7 +280,7 @@ mod tests {
                 })
                 .collect();
             let text: String = label.iter().collect();
-            if contains(&length, &text) {
+            if syntax::contains(&length, &text) {
                 longest = longest.max(ascii_length(&label));
             }
         }
@@ -330,7 +289,7 @@ mod tests {
 
     #[test]
     fn names_are_judged_as_the_specifications_say() {
-        let names = build();
+        let (names, outer) = (build(), outer());
         for (name, fits) in [
             ("bücher.example", true),
             ("WWW.Example.com", true),
@@ -354,7 +313,30 @@ mod tests {
             ("ü..a", false),
             ("", false),
         ] {
-            assert_eq!(contains(&names, name), fits, "{name}");
+            assert_eq!(syntax::contains(&names, name), fits, "{name}");
+            // The subset lacks A-labels.
+            let is_valid = fits || name.starts_with("xn--");
+            assert_eq!(contains(name), is_valid, "{name}");
+            assert!(!is_valid || syntax::contains(&outer, name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_the_set_leaves_out_are_decided() {
+        let long = |count| "\u{3b1}".repeat(count);
+        for (name, is_valid) in [
+            ("\u{fc}-a--b", true),
+            ("\u{fc}a--b", false),
+            ("\u{fc}1.\u{fc}2.\u{fc}3.\u{fc}4", true),
+            ("\u{628}\u{64a}\u{200c}\u{628}\u{64a}", true),
+            ("\u{628}\u{660}\u{6f0}", false),
+            ("0a.\u{5d0}", false),
+            ("a\u{5d0}", false),
+            (&*long(40), true),
+            (&*long(60), false),
+            (&*vec!["a"; 128].join("."), false),
+        ] {
+            assert_eq!(contains(name), is_valid, "{name}");
         }
     }
 }

@@ -79,7 +79,7 @@ fn scalar(hexadecimal: &str) -> Option<char> {
 }
 
 /// The code points with a general category or script, from the tables of `regex-syntax`.
-fn property(name: &str) -> CharSet {
+pub(super) fn property(name: &str) -> CharSet {
     use regex_syntax::hir::{Class, HirKind};
     let hir = regex_syntax::parse(&format!("\\p{{{name}}}")).map(regex_syntax::hir::Hir::into_kind);
     match hir {

@@ -4,6 +4,8 @@ mod color;
 mod date;
 mod date_time;
 mod duration;
+mod ecma_properties;
+mod ecma_syntax;
 mod email;
 mod hostname;
 mod idn_email;
@@ -12,6 +14,8 @@ mod idna;
 mod ipv4;
 mod ipv6;
 mod json_pointer;
+mod labels;
+mod punycode;
 mod regex;
 pub(crate) mod rust;
 mod syntax;
@@ -35,16 +39,19 @@ pub(crate) struct Format {
     /// Built on first use, then shared by all schemas.
     built: OnceLock<Regular>,
     generated: OnceLock<Regular>,
-    /// The complement, for negations.
     outer: OnceLock<Regular>,
 }
 
 /// A format that is not a regular set: a subset of it is compiled.
 #[derive(Debug)]
 struct Narrowed {
-    /// A superset of the format; the complement of this contains no string of the format.
+    /// Whether a string has the format.
+    contains: fn(&str) -> bool,
+    /// A superset of the format.
     outer: fn() -> Regular,
     left_out: &'static str,
+    /// Which strings of the superset do not have the format, for the report on negations.
+    left_out_of_negation: &'static str,
 }
 
 /// A format of which only a subset is generated.
@@ -69,16 +76,28 @@ impl Format {
         self.built.get_or_init(self.build).clone()
     }
 
-    /// Strings that certainly do not have the format: all of them, unless the format is narrowed.
+    /// All strings of the format, and others if it is narrowed.
+    pub(crate) fn superset(&self) -> Regular {
+        match &self.narrowed {
+            Some(narrowed) => self.outer.get_or_init(narrowed.outer).clone(),
+            None => self.regular(),
+        }
+    }
+
+    /// Strings that do not have the format: all of them, unless the format is narrowed.
     pub(crate) fn complement(&self) -> Regular {
-        let complement = || {
-            let outer = match &self.narrowed {
-                Some(narrowed) => (narrowed.outer)(),
-                None => self.regular(),
-            };
-            Regular::Complement(outer.into())
-        };
-        self.outer.get_or_init(complement).clone()
+        Regular::Complement(self.superset().into())
+    }
+
+    /// All strings that do not have the format, and others if it is narrowed.
+    pub(crate) fn superset_of_complement(&self) -> Regular {
+        Regular::Complement(self.regular().into())
+    }
+
+    /// Whether the string has the format; `None` if [`Format::superset`] decides this.
+    pub(crate) fn decide(&self, text: &str) -> Option<bool> {
+        let narrowed = self.narrowed.as_ref()?;
+        Some((narrowed.contains)(text))
     }
 
     /// Its name.
@@ -92,6 +111,12 @@ impl Format {
         let narrowed = self.narrowed.as_ref().map(|narrowed| narrowed.left_out);
         bounded.map(|bounded| bounded.left_out).or(narrowed)
     }
+
+    /// Which strings without the format its negation leaves out, if any.
+    pub(crate) fn left_out_of_negation(&self) -> Option<&'static str> {
+        let narrowed = self.narrowed.as_ref()?;
+        Some(narrowed.left_out_of_negation)
+    }
 }
 
 /// The formats of all drafts, including those of draft 3 that are still in use. `phone`, `style` and `utc-millisec` of
@@ -101,38 +126,18 @@ static FORMATS: [Format; 22] = [
     exact("date", date::build),
     bounded("date-time", date_time::build, date_time::generated),
     exact("duration", duration::build),
-    narrowed("email", email::build, email::outer, hostname::LEFT_OUT),
-    narrowed(
-        "host-name",
-        hostname::build,
-        hostname::outer,
-        hostname::LEFT_OUT,
-    ),
-    narrowed(
-        "hostname",
-        hostname::build,
-        hostname::outer,
-        hostname::LEFT_OUT,
-    ),
-    narrowed(
-        "idn-email",
-        idn_email::build,
-        idn_email::outer,
-        idn_hostname::LEFT_OUT,
-    ),
-    narrowed(
-        "idn-hostname",
-        idn_hostname::build,
-        idn_hostname::outer,
-        idn_hostname::LEFT_OUT,
-    ),
+    exact("email", email::build),
+    narrowed("host-name", hostname::build, hostname::NARROWED),
+    narrowed("hostname", hostname::build, hostname::NARROWED),
+    narrowed("idn-email", idn_email::build, idn_email::NARROWED),
+    narrowed("idn-hostname", idn_hostname::build, idn_hostname::NARROWED),
     exact("ip-address", ipv4::build),
     exact("ipv4", ipv4::build),
     exact("ipv6", ipv6::build),
     exact("iri", uri::iri),
     exact("iri-reference", uri::iri_reference),
     exact("json-pointer", json_pointer::build),
-    narrowed("regex", regex::build, regex::outer, regex::LEFT_OUT),
+    narrowed("regex", regex::build, regex::NARROWED),
     exact("relative-json-pointer", json_pointer::relative),
     bounded("time", time::build, time::generated),
     exact("uri", uri::uri),
@@ -145,13 +150,8 @@ const fn exact(name: &'static str, build: fn() -> Regular) -> Format {
     format(name, build, None, None)
 }
 
-const fn narrowed(
-    name: &'static str,
-    build: fn() -> Regular,
-    outer: fn() -> Regular,
-    left_out: &'static str,
-) -> Format {
-    format(name, build, Some(Narrowed { outer, left_out }), None)
+const fn narrowed(name: &'static str, build: fn() -> Regular, narrowed: Narrowed) -> Format {
+    format(name, build, Some(narrowed), None)
 }
 
 const fn bounded(name: &'static str, build: fn() -> Regular, generated: fn() -> Regular) -> Format {
@@ -181,7 +181,7 @@ const fn format(
 }
 
 /// `hostname` in drafts 4 and 6: RFC 1034 alone, without rules for A-labels.
-static PLAIN_HOSTNAME: Format = exact("hostname", hostname::outer);
+static PLAIN_HOSTNAME: Format = exact("hostname", hostname::plain);
 
 /// The names of the formats that some draft or profile enforces, without their older names.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
@@ -196,4 +196,47 @@ pub(crate) fn find(name: &str, draft: Draft) -> Option<&'static Format> {
         return Some(&PLAIN_HOSTNAME);
     }
     FORMATS.iter().find(|format| format.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_schema::s3_canonical::matching::Machines;
+
+    /// Checks every short text over the alphabet.
+    fn check(format: &str, alphabet: &str, length: usize) {
+        let format = find(format, Draft::Draft2020).expect("a draft defines it");
+        let (subset, superset) = (format.strings(Profile::Exact), format.superset());
+        let mut machines = Machines::default();
+        let mut contains = |set: &Regular, text: &str| {
+            let mut budget = u64::MAX;
+            let found = machines.contains(set, text, &mut budget);
+            found.expect("the budget suffices")
+        };
+        let mut texts = vec![String::new()];
+        let mut counts = [0; 3];
+        for round in 0..=length {
+            for text in &texts {
+                let has_it = format.decide(text).expect("the format is narrowed");
+                let (inside, around) = (contains(&subset, text), contains(&superset, text));
+                assert!(has_it || !inside, "{text:?}");
+                assert!(around || !has_it, "{text:?}");
+                counts[usize::from(has_it) + usize::from(around)] += 1;
+            }
+            if round < length {
+                let with = |c: char| texts.iter().map(move |text| format!("{text}{c}"));
+                texts = alphabet.chars().flat_map(with).collect();
+            }
+        }
+        assert!(!counts.contains(&0), "{counts:?}");
+    }
+
+    #[test]
+    fn a_narrowed_format_is_between_its_subset_and_its_superset() {
+        check("regex", "()[]{}\\*?a-1", 4);
+        check("regex", "(?<a>\\k", 5);
+        check("idn-hostname", "a\u{fc}\u{5d0}1-.\u{301}", 4);
+        check("idn-email", "a\u{fc}@.\"-", 5);
+        check("hostname", "xn-1a.", 6);
+    }
 }

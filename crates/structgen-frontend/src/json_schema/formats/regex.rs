@@ -2,12 +2,24 @@
 
 use structgen_grammar::Regular;
 
-use super::syntax::{any, between, char_set, class, digit, hex, many, optional, seq, text, texts};
+use super::Narrowed;
+use super::ecma_syntax::is_pattern;
+use super::syntax::{
+    any, between, char_set, class, digit, hex, many, optional, seq, some, text, texts,
+};
 
-/// What the compiled set leaves out, for the compile report.
-pub(super) const LEFT_OUT: &str = "patterns with groups nested more than five deep, back-references by number, ranges in classes \
-     other than of digits and of letters, `(?<` in classes, two names of groups with the same first letter (`\\(?<a` counts \
-     as one), and references by name other than to one-letter groups before them are left out";
+pub(super) const NARROWED: Narrowed = Narrowed {
+    contains: is_pattern,
+    outer,
+    left_out: "patterns with groups nested more than five deep, back-references by number, ranges in classes other \
+        than of digits and of letters, `(?<` in classes, two names of groups with the same first letter (`\\(?<a` \
+        counts as one), references by name other than to one-letter groups before them, names of groups beyond \
+        ASCII, `{n,m}` with n from 100, numbers of more than five digits, `\\0`, and `\\p` with other than common \
+        properties and scripts are left out",
+    left_out_of_negation: "texts whose only mistakes are groups that do not match between the first `(` and the last \
+        `)`, quantifiers without anything to repeat, ranges or numbers out of order, and names that are unknown, \
+        missing or not unique are left out",
+};
 
 /// The maximum nesting of groups.
 const DEPTH: u32 = 5;
@@ -307,19 +319,62 @@ fn ranges() -> Regular {
     }))
 }
 
-/// A superset of all patterns: any string.
-pub(super) fn outer() -> Regular {
-    Regular::any_text()
+/// A superset of all patterns. Of groups it requires only that the first parenthesis opens one and the last closes
+/// one.
+fn outer() -> Regular {
+    let digits = || some(digit());
+    let until = |end: &str| many(Regular::Chars(char_set(end).complement()));
+    let escaped = seq([
+        text("\\"),
+        any([
+            escape(""),
+            text("b"),
+            text("B"),
+            digits(),
+            seq([text("k<"), until(">"), text(">")]),
+            seq([text("u{"), some(hex()), text("}")]),
+            seq([
+                class("pP"),
+                text("{"),
+                some(class("A-Za-z0-9_=")),
+                text("}"),
+            ]),
+        ]),
+    ]);
+    let in_class = any([
+        Regular::Chars(char_set("]\\").complement()),
+        escaped.clone(),
+    ]);
+    let braces = seq([
+        text("{"),
+        digits(),
+        optional(seq([text(","), many(digit())])),
+        text("}"),
+    ]);
+    let quantifier = || {
+        let count = any([class("*+?"), braces.clone()]);
+        optional(seq([count, optional(text("?"))]))
+    };
+    let plain = Regular::Chars(char_set("\\*+?()[]{}").complement());
+    let atom = any([plain, escaped, seq([text("["), many(in_class), text("]")])]);
+    let term = seq([atom, quantifier()]);
+    let named = seq([text("<"), until(">"), text(">")]);
+    let kind = seq([text("?"), any([texts(&[":", "=", "!", "<=", "<!"]), named])]);
+    let open = seq([text("("), optional(kind)]);
+    let close = seq([text(")"), quantifier()]);
+    let terms = || many(term.clone());
+    let within = many(any([term.clone(), open.clone(), close.clone()]));
+    seq([terms(), optional(seq([open, within, close, terms()]))])
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::syntax::contains;
-    use super::build;
+    use super::{build, is_pattern, outer};
 
     #[test]
     fn patterns_are_judged_as_ecma_262_says() {
-        let patterns = build();
+        let (patterns, outer) = (build(), outer());
         for pattern in [
             "",
             "^[a-z_][a-z0-9_-]*$",
@@ -337,6 +392,8 @@ mod tests {
             "(?<n>[(?][?<])[<]{2}\\k<n>",
         ] {
             assert!(contains(&patterns, pattern), "{pattern}");
+            assert!(is_pattern(pattern), "{pattern}");
+            assert!(contains(&outer, pattern), "{pattern}");
             let read = crate::regex::parse(pattern, crate::regex::RegexOptions::json_schema());
             let is_syntax = |error: &crate::regex::RegexError| {
                 matches!(error.kind, crate::regex::RegexErrorKind::Syntax(_))
@@ -358,7 +415,6 @@ mod tests {
             "(?<n>a)(?<n>b)",
             "\\k<n>",
             "(?<n>a)\\k<m>",
-            "[(?<]",
             "a)",
             "(a",
             "[a",
@@ -372,6 +428,58 @@ mod tests {
             "\\p{Nope}",
         ] {
             assert!(!contains(&patterns, pattern), "{pattern}");
+            assert!(!is_pattern(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_the_set_leaves_out_are_decided() {
+        let (patterns, outer) = (build(), outer());
+        for pattern in [
+            "^[ -~]+$",
+            "((((((((a))))))))",
+            "(a)\\1|\\2(b)",
+            "\\k<after>(?<after>a)",
+            "(?<\u{e9}t\u{e9}>a)(?<ete>b)",
+            "(?<\\u0061b>c)\\k<ab>",
+            "a{100,200}b{007,7}c{123456}",
+            "\\0[\\0]\\p{Script=Mongolian}\\p{sc=Thaa}\\P{Alpha}\\p{Cased_Letter}",
+            "[(?<]",
+            "[\\uD83D\\uDE00-\\u{1F64F}][(?<a>][\\x00-\\cZ][--a]",
+            "\\u{00000041}\\-",
+        ] {
+            assert!(!contains(&patterns, pattern), "{pattern}");
+            assert!(is_pattern(pattern), "{pattern}");
+            assert!(contains(&outer, pattern), "{pattern}");
+        }
+        for pattern in [
+            "a{200,100}",
+            "a{8,007}",
+            "(a)\\2",
+            "(?<a>b)|(?<\\u0061>c)",
+            "(?<1>a)",
+            "(?<>a)",
+            "(?<a",
+            "\\k<a",
+            "\\00",
+            "\\p{greek}",
+            "\\p{sc=Nope}",
+            "\\p{Other=L}",
+            "[\\u{1F64F}-\\u{1F600}]",
+            "[a-\\w]",
+            "[a-",
+            "\\u{}",
+            "\\c1",
+            "\\_",
+            "a{,3}",
+        ] {
+            assert!(!is_pattern(pattern), "{pattern}");
+        }
+        // What a negation generates.
+        for text in [
+            "(", ")", ")(", "a)(b", "*", "a**", "[", "a{", "\\", "\\a", "(?P<n>x)",
+        ] {
+            assert!(!is_pattern(text) && !contains(&outer, text), "{text}");
         }
     }
 }

@@ -1,8 +1,6 @@
 //! `format`: the formats that drafts define, each a set of strings below `formats`, and those that schemars adds for
 //! Rust types.
 
-use structgen_grammar::Regular;
-
 use super::rust_strings;
 use crate::json_schema::formats::{self, Format};
 use crate::json_schema::s1_json::Json;
@@ -39,22 +37,17 @@ pub(super) fn read<'j>(
 struct StringFormat(&'static Format);
 
 impl StringFormat {
-    /// Reports which strings of the format are not compiled, and returns the atom; `None` where formats are
-    /// annotations.
-    fn atom<'j>(
-        &self,
-        set: impl FnOnce(&Format) -> Regular,
-        left_out: Option<&'static str>,
-        origin: Origin,
-        context: &mut dyn Context<'j>,
-    ) -> Option<Atom<'j>> {
-        if context.options().formats != FormatMode::Assert {
-            return None;
-        }
-        if let Some(how) = left_out {
-            context.note(origin, Effect::Narrowed { how });
-        }
-        Some(Atom::Text(set(self.0)))
+    /// That strings have the format, or that they do not; `None` where formats are annotations.
+    fn atom<'j>(&self, has: bool, context: &dyn Context<'j>) -> Option<Atom<'j>> {
+        let is_asserted = context.options().formats == FormatMode::Assert;
+        is_asserted.then_some(Atom::HasFormat(self.0, has))
+    }
+}
+
+/// Reports which strings are not compiled.
+fn note_left_out<'j>(how: Option<&'static str>, origin: Origin, context: &mut dyn Context<'j>) {
+    if let Some(how) = how {
+        context.note(origin, Effect::Narrowed { how });
     }
 }
 
@@ -66,9 +59,8 @@ impl<'j> Assertion<'j> for StringFormat {
         context: &mut dyn Context<'j>,
     ) -> Result<Vec<Part<'j>>, SchemaError> {
         let mut parts = vec![Part::atom(Atom::Format(self.0.name()), origin)];
-        let profile = context.options().profile;
-        let strings = |format: &Format| format.strings(profile);
-        if let Some(atom) = self.atom(strings, self.0.left_out(profile), origin, context) {
+        if let Some(atom) = self.atom(true, context) {
+            note_left_out(self.0.left_out(context.options().profile), origin, context);
             parts.push(Part::atom(atom, origin));
             let strings = || formats::rust::texts_of_format(self.0.name());
             parts.extend(rust_strings(origin, context, strings));
@@ -81,10 +73,11 @@ impl<'j> Assertion<'j> for StringFormat {
         origin: Origin,
         context: &mut dyn Context<'j>,
     ) -> Result<Vec<Arm<'j>>, SchemaError> {
-        let left_out = self.0.left_out(Profile::Exact);
-        let atom = self.atom(Format::complement, left_out, origin, context);
-        let arm = atom.map(|atom| Part::about(TypeSet::STRING, [atom], origin));
-        Ok(arm.into_iter().collect())
+        let Some(atom) = self.atom(false, context) else {
+            return Ok(Vec::new());
+        };
+        note_left_out(self.0.left_out_of_negation(), origin, context);
+        Ok(vec![Part::about(TypeSet::STRING, [atom], origin)])
     }
 
     /// Checking a listed value adds no entry about strings that are left out.
@@ -95,12 +88,9 @@ impl<'j> Assertion<'j> for StringFormat {
         depth: u32,
         context: &mut dyn Context<'j>,
     ) -> Result<bool, SchemaError> {
-        if !matches!(value, Json::String(_)) || context.options().formats != FormatMode::Assert {
-            return Ok(true);
-        }
-        let strings = self.0.strings(context.options().profile);
-        let part = Part::atom(Atom::Text(strings), origin);
-        context.all_hold(&[part], value, depth)
+        let part = self.atom(true, context);
+        let part = part.map(|atom| Part::atom(atom, origin));
+        context.all_hold(part.as_slice(), value, depth)
     }
 
     fn effect(&self, options: &SchemaOptions) -> Option<Effect> {

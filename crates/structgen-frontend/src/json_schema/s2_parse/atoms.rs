@@ -10,6 +10,7 @@ use structgen_grammar::{Decimal, NumberBound, Regular, Relation};
 
 use super::SchemaId;
 use crate::json_schema::Source;
+use crate::json_schema::formats::Format;
 use crate::json_schema::s1_json::Json;
 
 /// A set of types; integers and other numbers are two types.
@@ -144,6 +145,9 @@ pub(crate) enum Atom<'j> {
     MaxLength(u32),
     /// The string, unescaped, is in the set.
     Text(Regular),
+    /// The string has the format, or does not have it. A set of strings can only approximate this, see
+    /// [`Format::superset`].
+    HasFormat(&'static Format, bool),
     Fields(Rc<Fields<'j>>),
     /// The value of the key, if present, satisfies the literal.
     Field(&'j str, Literal),

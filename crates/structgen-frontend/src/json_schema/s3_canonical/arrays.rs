@@ -131,8 +131,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             let item = arrays.prefix.get(index).copied().unwrap_or(arrays.rest);
             let fitting = self.literals(item);
             let fitting = fitting.iter().copied().chain([Literal::schema(rest)]);
-            let fitting = self.node(fitting.collect::<Vec<_>>())?;
-            let fits_none = self.is_proven_empty(fitting)?;
+            let fits_none = self.excludes_all(&fitting.collect::<Vec<_>>())?;
             none_fits &= fits_none;
             if fits_none && index < min {
                 return Ok(Some(arrays));

@@ -46,6 +46,15 @@ impl Splitters {
     }
 }
 
+/// The splitters of the schemas of names; `None` if every name is in the set.
+#[derive(Default)]
+struct SplittersOfNames {
+    /// The names that are compiled.
+    valid: FxHashMap<SchemaId, Option<usize>>,
+    /// A set without which no name is valid.
+    possibly_valid: FxHashMap<SchemaId, Option<usize>>,
+}
+
 /// The set of a cell's keys, by the first of `sets`. `apart` has a row per set: which of the sets before it are known
 /// to be disjoint from it.
 fn keys(sets: &[Regular], cell: &Cell, apart: &[Vec<bool>]) -> Regular {
@@ -119,14 +128,20 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
         }
         let integers = self.rust_integers(rules, &by_pattern, &mut splitters);
-        let mut by_name: FxHashMap<SchemaId, Option<usize>> = FxHashMap::default();
+        let mut by_name = SplittersOfNames::default();
+        for &(id, origin) in &rules.names {
+            let set = self.strings_of(id, origin)?;
+            by_name.valid.insert(id, set.map(|set| splitters.add(set)));
+        }
         let asked = rules.some().filter_map(|(some, origin)| match some {
             SomeMember::Name(id) => Some((*id, origin)),
             _ => None,
         });
-        for (id, origin) in rules.names.iter().copied().chain(asked).collect::<Vec<_>>() {
-            let set = self.strings_of(id, origin)?;
-            by_name.insert(id, set.map(|set| splitters.add(set)));
+        for (id, origin) in asked.collect::<Vec<_>>() {
+            let set = self.superset_of_strings(id, origin)?;
+            by_name
+                .possibly_valid
+                .insert(id, set.map(|set| splitters.add(set)));
         }
         let origin = objects.origin;
         let cells = self.cells(&splitters, origin)?;
@@ -278,12 +293,14 @@ impl<'j> Canonicalizer<'_, 'j> {
         &mut self,
         rules: &KeyRules<'_, 'j>,
         by_pattern: &FxHashMap<&'j str, usize>,
-        by_name: &FxHashMap<SchemaId, Option<usize>>,
+        by_name: &SplittersOfNames,
         cell: &Cell,
     ) -> Result<Content, SchemaError> {
         self.step(1 + rules.fields.len())?;
         let matched = |pattern: &str| by_pattern.get(pattern).is_some_and(|&i| cell.matches[i]);
-        let named = |id: &SchemaId| match by_name.get(id) {
+        let named = |splitters: &FxHashMap<SchemaId, Option<usize>>, id: &SchemaId| match splitters
+            .get(id)
+        {
             Some(Some(index)) => cell.matches[*index],
             _ => true,
         };
@@ -298,7 +315,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
             schemas.into_iter().map(Literal::schema)
         };
-        let fits = rules.names.iter().all(|(id, _)| named(id));
+        let fits = rules.names.iter().all(|(id, _)| named(&by_name.valid, id));
         let node = if fits {
             let literals = rules
                 .fields
@@ -325,7 +342,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                             .any(|(pattern, _)| matched(pattern)),
                     },
                     SomeMember::Key(_) => true,
-                    SomeMember::Name(id) => !named(id),
+                    SomeMember::Name(id) => !named(&by_name.possibly_valid, id),
                 };
                 let unfit = match some {
                     _ if !is_asked => NodeId::NEVER,
@@ -385,6 +402,19 @@ impl<'j> Canonicalizer<'_, 'j> {
             objects.obligations[index] = self.obligation(literals, *origin, objects)?;
         }
         Ok(())
+    }
+
+    /// A superset of the strings that are valid under a schema; `None` if every string is.
+    fn superset_of_strings(
+        &mut self,
+        id: SchemaId,
+        origin: Origin,
+    ) -> Result<Option<Regular>, SchemaError> {
+        let own = self.strings_of(id, origin)?;
+        match self.is_narrowed {
+            true => self.in_other_form(|canonical| canonical.strings_of(id, origin)),
+            false => Ok(own),
+        }
     }
 
     /// The strings that are valid under a schema, as one set; `None` if every string is.

@@ -41,7 +41,7 @@ impl Canonicalizer<'_, '_> {
         if id == NodeId::NEVER || id == NodeId::ANY {
             return Ok(known(id == NodeId::NEVER));
         }
-        if let Some(&empty) = self.empty.get(&id) {
+        if let Some(&empty) = self.nodes.empty.get(&id) {
             return Ok(known(empty));
         }
         if let Some(depth) = path.iter().position(|&other| other == id) {
@@ -58,7 +58,7 @@ impl Canonicalizer<'_, '_> {
             return Ok(known(false));
         };
         if has_plain(&values) {
-            self.empty.insert(id, false);
+            self.nodes.empty.insert(id, false);
             return Ok(known(false));
         }
         let depth = path.len();
@@ -67,7 +67,7 @@ impl Canonicalizer<'_, '_> {
         path.pop();
         if answer.rests_on >= depth || !answer.empty {
             answer.rests_on = FREE;
-            self.empty.insert(id, answer.empty);
+            self.nodes.empty.insert(id, answer.empty);
         }
         Ok(answer)
     }
@@ -205,8 +205,7 @@ impl Canonicalizer<'_, '_> {
         if !self.types(one, 0)?.meets(self.types(other, 0)?) {
             return Ok(true);
         }
-        let both = self.node([Literal::schema(one), Literal::schema(other)])?;
-        self.is_proven_empty(both)
+        self.excludes_all(&[Literal::schema(one), Literal::schema(other)])
     }
 
     /// A superset of the types of the schema's values.

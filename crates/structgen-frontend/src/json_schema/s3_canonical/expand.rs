@@ -34,7 +34,7 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     /// The values of a node; `None` if it is in progress, or if too many others are.
     pub(super) fn try_expand(&mut self, id: NodeId) -> Result<Option<Rc<Values>>, SchemaError> {
-        match &self.states[id.index()] {
+        match &self.nodes.states[id.index()] {
             State::Expanded(values) => return Ok(Some(Rc::clone(values))),
             State::InProgress => return Ok(None),
             State::Unexpanded if self.nesting >= MAX_NESTING => return Ok(None),
@@ -46,12 +46,12 @@ impl<'j> Canonicalizer<'_, 'j> {
             && let Some((_, values)) = self.plain.iter().find(|(known, _)| *known == types)
         {
             let values = Rc::clone(values);
-            self.states[id.index()] = State::Expanded(Rc::clone(&values));
+            self.nodes.states[id.index()] = State::Expanded(Rc::clone(&values));
             self.reach(schema);
             self.step(1)?;
             return Ok(Some(values));
         }
-        self.states[id.index()] = State::InProgress;
+        self.nodes.states[id.index()] = State::InProgress;
         self.nesting += 1;
         let values = self.expand_now(id);
         self.nesting -= 1;
@@ -61,11 +61,11 @@ impl<'j> Canonicalizer<'_, 'j> {
                 if let Some((_, types)) = plain {
                     self.plain.push((types, Rc::clone(&values)));
                 }
-                self.states[id.index()] = State::Expanded(Rc::clone(&values));
+                self.nodes.states[id.index()] = State::Expanded(Rc::clone(&values));
                 Ok(Some(values))
             }
             Err(error) => {
-                self.states[id.index()] = State::Unexpanded;
+                self.nodes.states[id.index()] = State::Unexpanded;
                 Err(error)
             }
         }
@@ -74,7 +74,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     /// The schema of a node and its types, if it asserts only these and they are neither objects nor arrays: such nodes
     /// have the same values. Much of most schemas is strings and numbers with nothing but a description.
     fn plain_types(&self, id: NodeId) -> Option<(SchemaId, TypeSet)> {
-        let [literal] = *self.literals[id.index()] else {
+        let [literal] = *self.nodes.literals[id.index()] else {
             return None;
         };
         let Subject::Schema(schema) = literal.source else {
@@ -227,7 +227,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             for traced in &branch.atoms {
                 let is_source =
                     matches!(traced.atom, Atom::Values(values) if std::ptr::eq(values, candidates));
-                fits = fits && (is_source || self.atom_holds(traced, value, 0)?);
+                fits = fits && (is_source || self.holds_for_listed(traced, value)?);
             }
             let is_whole = |traced: &TracedAtom<'_>| matches!(traced.atom, Atom::WrittenWhole);
             match value {

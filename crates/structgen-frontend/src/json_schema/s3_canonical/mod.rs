@@ -5,7 +5,7 @@
 //! schemas terminates. A node is expanded on demand (`expand.rs`): its literals are decomposed into atoms and
 //! disjunctions (`branch.rs`, `negation.rs`), the disjunctions are multiplied out, and each branch becomes a set of
 //! values per type (`numbers.rs`, `strings.rs`, `objects.rs`, `arrays.rs`) whose parts are nodes again. `emptiness.rs`
-//! proves nodes empty.
+//! proves nodes empty, and `supersets.rs` proves that no valid value is in them, not even one that is not compiled.
 
 mod arrays;
 mod branch;
@@ -24,12 +24,14 @@ mod prune;
 mod relations;
 mod rust;
 mod strings;
+mod supersets;
 mod validate;
 mod values;
 
 #[cfg(test)]
 pub(super) mod membership;
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,7 +41,7 @@ use structgen_regular::LimitExceeded;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Literal, Origin, Subject, TypeSet, ValueId};
 use crate::json_schema::s2_parse::{Arm, Context, Form, Of, Part, Program, SchemaId};
-use crate::json_schema::{Effect, SchemaError, SchemaOptions};
+use crate::json_schema::{Effect, Profile, SchemaError, SchemaOptions};
 use crate::regex::{self, RegexOptions};
 
 use literals::Literals;
@@ -73,15 +75,41 @@ enum State {
     Expanded(Rc<Values>),
 }
 
+/// All nodes, by [`NodeId`].
+struct Nodes {
+    literals: Vec<Rc<[Literal]>>,
+    states: Vec<State>,
+    ids: FxHashMap<Rc<[Literal]>, NodeId>,
+    /// Nodes whose emptiness is known.
+    empty: FxHashMap<NodeId, bool>,
+}
+
+impl Nodes {
+    fn new() -> Self {
+        let any: Rc<[Literal]> = Rc::new([]);
+        Self {
+            // The literals of `NEVER` are never read: it is a special case everywhere.
+            literals: vec![Rc::clone(&any), Rc::clone(&any)],
+            states: vec![State::Unexpanded, State::Expanded(Rc::default())],
+            ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
+            empty: FxHashMap::default(),
+        }
+    }
+}
+
 /// Builds the canonical form of a [`Program`].
 pub(crate) struct Canonicalizer<'p, 'j> {
     pub(crate) program: &'p mut Program<'j>,
-    pub(crate) options: &'p SchemaOptions,
-    literals: Vec<Rc<[Literal]>>,
-    states: Vec<State>,
+    pub(crate) options: Cow<'p, SchemaOptions>,
+    nodes: Nodes,
+    /// The nodes and options of the other canonical form, and which one this is: see `supersets.rs`.
+    other_nodes: Nodes,
+    other_options: Cow<'p, SchemaOptions>,
+    has_supersets: bool,
+    /// Whether any node lacks valid values that are not compiled.
+    is_narrowed: bool,
     /// The values of nodes that assert only these types.
     plain: Vec<(TypeSet, Rc<Values>)>,
-    ids: FxHashMap<Rc<[Literal]>, NodeId>,
     values: Vec<&'j Json<'j>>,
     /// By address.
     value_ids: FxHashMap<*const Json<'j>, ValueId>,
@@ -89,8 +117,6 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     machines: matching::Machines,
     /// What schemas evaluate, by case.
     evaluation: evaluation::Known<'j>,
-    /// Nodes whose emptiness is known.
-    empty: FxHashMap<NodeId, bool>,
     steps: u64,
     max_steps: u64,
     /// The number of nested expansions in progress.
@@ -109,21 +135,24 @@ pub(crate) struct Canonicalizer<'p, 'j> {
 
 impl<'p, 'j> Canonicalizer<'p, 'j> {
     pub(crate) fn new(program: &'p mut Program<'j>, options: &'p SchemaOptions) -> Self {
-        let any: Rc<[Literal]> = Rc::new([]);
+        let other_options = match options.profile {
+            Profile::Rust => Cow::Owned(options.without_rust_types()),
+            Profile::Exact | Profile::Generate => Cow::Borrowed(options),
+        };
         Self {
             program,
-            options,
-            // The literals of `NEVER` are never read: it is a special case everywhere.
-            literals: vec![Rc::clone(&any), Rc::clone(&any)],
-            states: vec![State::Unexpanded, State::Expanded(Rc::default())],
+            options: Cow::Borrowed(options),
+            nodes: Nodes::new(),
+            other_nodes: Nodes::new(),
+            other_options,
+            has_supersets: false,
+            is_narrowed: false,
             plain: Vec::new(),
-            ids: FxHashMap::from_iter([(any, NodeId::ANY)]),
             values: Vec::new(),
             value_ids: FxHashMap::default(),
             patterns: FxHashMap::default(),
             machines: matching::Machines::default(),
             evaluation: evaluation::Known::default(),
-            empty: FxHashMap::default(),
             steps: 0,
             max_steps: options.limits.max_steps,
             nesting: 0,
@@ -166,15 +195,15 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             list.insert(literal);
         }
         let list = list.as_slice();
-        if let Some(&id) = self.ids.get(list) {
+        if let Some(&id) = self.nodes.ids.get(list) {
             return Ok(id);
         }
         self.step(1)?;
-        let id = NodeId(u32::try_from(self.literals.len()).unwrap_or(u32::MAX));
+        let id = NodeId(u32::try_from(self.nodes.literals.len()).unwrap_or(u32::MAX));
         let list: Rc<[Literal]> = list.into();
-        self.literals.push(Rc::clone(&list));
-        self.states.push(State::Unexpanded);
-        self.ids.insert(list, id);
+        self.nodes.literals.push(Rc::clone(&list));
+        self.nodes.states.push(State::Unexpanded);
+        self.nodes.ids.insert(list, id);
         Ok(id)
     }
 
@@ -235,7 +264,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
 
     /// The literals of a node other than [`NodeId::NEVER`].
     pub(crate) fn literals(&self, id: NodeId) -> Rc<[Literal]> {
-        Rc::clone(&self.literals[id.index()])
+        Rc::clone(&self.nodes.literals[id.index()])
     }
 
     /// The literal of one value, the same whenever this value is passed.
@@ -345,7 +374,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
 /// The services that keywords need.
 impl<'j> Context<'j> for Canonicalizer<'_, 'j> {
     fn options(&self) -> &SchemaOptions {
-        self.options
+        &self.options
     }
 
     fn program(&mut self) -> &mut Program<'j> {
@@ -357,6 +386,13 @@ impl<'j> Context<'j> for Canonicalizer<'_, 'j> {
     }
 
     fn note(&mut self, origin: Origin, effect: Effect) {
+        if matches!(effect, Effect::Narrowed { .. }) {
+            // Supersets lack nothing.
+            if self.has_supersets {
+                return;
+            }
+            self.is_narrowed = true;
+        }
         self.note(origin, effect);
     }
 

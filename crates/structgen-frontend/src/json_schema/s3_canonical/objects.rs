@@ -301,7 +301,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 SomeMember::Key(_) => field.node,
                 SomeMember::Name(id) => {
                     let key = Json::String(field.key.as_ref().into());
-                    let fits = self.satisfies(*id, &key, 0)?;
+                    let fits = self.is_valid(*id, &key, 0)?;
                     if fits { NodeId::NEVER } else { field.node }
                 }
             };
@@ -477,7 +477,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
         }
         for &(id, _) in &rules.names {
-            if !self.satisfies(id, &Json::String(key.into()), 0)? {
+            if !self.is_valid(id, &Json::String(key.into()), 0)? {
                 return Ok(None);
             }
         }

@@ -112,9 +112,11 @@ impl<'j> Canonicalizer<'_, 'j> {
             | Atom::MultipleOf(_)
             | Atom::NotMultipleOf(_)
             | Atom::WrittenWhole => about(TypeSet::NUMBER),
-            Atom::MinLength(_) | Atom::MaxLength(_) | Atom::Text(_) | Atom::Format(_) => {
-                about(TypeSet::STRING)
-            }
+            Atom::MinLength(_)
+            | Atom::MaxLength(_)
+            | Atom::Text(_)
+            | Atom::HasFormat(..)
+            | Atom::Format(_) => about(TypeSet::STRING),
             Atom::Source(_) | Atom::Related(_) => about(TypeSet::MARKED),
             Atom::Required(keys) => {
                 about(TypeSet::OBJECT) || keys.iter().all(|key| rules.required.contains(key))
@@ -132,8 +134,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     None => true,
                     Some(literals) => {
                         literals.push(literal.complement());
-                        let node = self.node(literals.iter().copied())?;
-                        self.is_proven_empty(node)?
+                        self.excludes_all(literals)?
                     }
                 }
             }
@@ -160,6 +161,11 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         other: SchemaId,
     ) -> Result<bool, SchemaError> {
+        self.is_proven(|canonical| canonical.has_none_of(branch, other))
+    }
+
+    /// Whether the nodes prove that no value of the branch is valid under the other schema.
+    fn has_none_of(&mut self, branch: &Branch<'j>, other: SchemaId) -> Result<bool, SchemaError> {
         let mut both = branch.clone();
         both.choices.clear();
         self.add_literal(&mut both, Literal::schema(other), &None)?;

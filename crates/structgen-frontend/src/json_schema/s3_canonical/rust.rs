@@ -65,6 +65,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             self.step(tags.len())?;
             for other in tags.iter().flatten().filter(|other| other.key != own.key) {
                 let atom = Atom::Forbidden(other.key);
+                self.is_narrowed = true;
                 arm.push(Part::Atom(TracedAtom { atom, origin }));
             }
         }
@@ -116,6 +117,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                     };
                     let how = "integers that a key of the Rust type may not hold are left out";
                     self.note(origin, Effect::Narrowed { how });
+                    self.is_narrowed = true;
                     found.push((all, splitters.add(held)));
                 }
             }

@@ -8,11 +8,62 @@ use super::branch::Branch;
 use super::lengths::Lengths;
 use super::{Canonicalizer, Strings, Values};
 use crate::json_schema::SchemaError;
+use crate::json_schema::formats::Format;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::atoms::{Atom, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, TracedAtom, TypeSet};
 
 /// The maximum number of strings of a pattern that is treated as a list.
 const FEW_TEXTS: usize = 256;
+
+/// What a branch asserts about strings, apart from those that it excludes.
+#[derive(Default)]
+struct StringRules<'b> {
+    shape: StringShape,
+    patterns: Vec<&'b Regular>,
+    /// Formats, and whether the strings have them.
+    formats: Vec<(&'static Format, bool)>,
+    /// The name of the first format, enforced or not.
+    format: Option<&'b str>,
+    excluded: BTreeSet<&'b str>,
+}
+
+impl<'b> StringRules<'b> {
+    fn of(atoms: &'b [TracedAtom<'_>]) -> Self {
+        let mut rules = Self::default();
+        let shape = &mut rules.shape;
+        for traced in atoms {
+            match &traced.atom {
+                Atom::MinLength(count) => shape.min_length = shape.min_length.max(*count),
+                Atom::MaxLength(count) => {
+                    shape.max_length = Some(shape.max_length.map_or(*count, |max| max.min(*count)));
+                }
+                Atom::Text(regular) if !rules.patterns.contains(&regular) => {
+                    rules.patterns.push(regular);
+                }
+                Atom::HasFormat(format, has) => rules.formats.push((format, *has)),
+                Atom::Format(name) => rules.format = rules.format.or(Some(name)),
+                Atom::NotValues(values) => {
+                    rules
+                        .excluded
+                        .extend(values.iter().filter_map(|value| match value {
+                            Json::String(text) => Some(text.as_ref()),
+                            _ => None,
+                        }));
+                }
+                _ => {}
+            }
+        }
+        rules
+    }
+
+    /// Whether a string must have a format and must not have it. The sets of a narrowed format do not show this.
+    fn contradict(&self) -> bool {
+        self.formats.iter().any(|&(format, has)| {
+            let mut others = self.formats.iter();
+            has && others.any(|&(other, has)| !has && std::ptr::eq(format, other))
+        })
+    }
+}
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// The strings of a branch.
@@ -21,49 +72,35 @@ impl<'j> Canonicalizer<'_, 'j> {
         branch: &Branch<'j>,
         out: &mut Values,
     ) -> Result<(), SchemaError> {
-        let mut shape = StringShape::default();
-        let mut format = None;
-        let mut patterns: Vec<&Regular> = Vec::new();
-        let mut excluded: BTreeSet<&str> = BTreeSet::new();
-        for traced in &branch.atoms {
-            match &traced.atom {
-                Atom::MinLength(count) => shape.min_length = shape.min_length.max(*count),
-                Atom::MaxLength(count) => {
-                    shape.max_length = Some(shape.max_length.map_or(*count, |max| max.min(*count)));
-                }
-                Atom::Text(regular) if !patterns.contains(&regular) => patterns.push(regular),
-                Atom::Format(name) => format = format.or(Some(*name)),
-                Atom::NotValues(values) => {
-                    excluded.extend(values.iter().filter_map(|value| match value {
-                        Json::String(text) => Some(text.as_ref()),
-                        _ => None,
-                    }));
-                }
-                _ => {}
-            }
-        }
-        if shape.max_length.is_some_and(|max| max < shape.min_length) {
+        let rules = StringRules::of(&branch.atoms);
+        let mut shape = rules.shape.clone();
+        if shape.max_length.is_some_and(|max| max < shape.min_length) || rules.contradict() {
             return Ok(());
         }
         self.check_refused(branch, TypeSet::STRING)?;
-        let listed = patterns.iter().find_map(|regular| texts(regular));
+        let mut arms: Vec<Regular> = rules.patterns.iter().map(|&set| set.clone()).collect();
+        for &(format, has) in &rules.formats {
+            let set = self.set_of_format(format, has);
+            if !arms.contains(&set) {
+                arms.push(set);
+            }
+        }
         let listed = if shape.max_length == Some(0) {
             Some([String::new()].into())
         } else {
-            listed
+            arms.iter().find_map(texts)
         };
         if let Some(texts) = listed {
             for text in texts {
-                if !excluded.contains(text.as_str()) && self.fits(&text, &shape, &patterns)? {
+                if !rules.excluded.contains(text.as_str()) && self.fits(&text, &rules)? {
                     out.add_literal(&text);
                 }
             }
             return Ok(());
         }
-        let mut arms: Vec<Regular> = patterns.iter().map(|&regular| regular.clone()).collect();
         let mut outside = Vec::new();
-        for text in excluded {
-            if self.fits(text, &shape, &patterns)? {
+        for &text in &rules.excluded {
+            if self.fits(text, &rules)? {
                 outside.push(Regular::literal(text));
             }
         }
@@ -85,7 +122,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         out.add_strings(Strings {
             shape,
             source: branch.source(),
-            format: format.map(Into::into),
+            format: rules.format.map(Into::into),
             related: None,
         });
         Ok(())
@@ -122,20 +159,22 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(self.machines.is_empty(&whole))
     }
 
-    fn fits(
-        &mut self,
-        text: &str,
-        shape: &StringShape,
-        patterns: &[&Regular],
-    ) -> Result<bool, SchemaError> {
+    /// Whether the string meets the rules, even if it is excluded. This is exact, unlike the sets of formats.
+    fn fits(&mut self, text: &str, rules: &StringRules<'_>) -> Result<bool, SchemaError> {
         let length = text.chars().count();
-        let long_enough = length >= shape.min_length as usize;
-        let short_enough = shape.max_length.is_none_or(|max| length <= max as usize);
+        let long_enough = length >= rules.shape.min_length as usize;
+        let max_length = rules.shape.max_length;
+        let short_enough = max_length.is_none_or(|max| length <= max as usize);
         if !long_enough || !short_enough {
             return Ok(false);
         }
-        for regular in patterns {
+        for regular in &rules.patterns {
             if !self.matches(regular, text)? {
+                return Ok(false);
+            }
+        }
+        for &(format, has) in &rules.formats {
+            if !self.format_holds(format, has, text)? {
                 return Ok(false);
             }
         }

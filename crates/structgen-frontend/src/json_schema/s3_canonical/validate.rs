@@ -171,6 +171,9 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Ok(text.chars().count() <= *count as usize)
             }
             (Atom::Text(regular), Json::String(text)) => self.matches(regular, text),
+            (Atom::HasFormat(format, has), Json::String(text)) => {
+                self.format_holds(format, *has, text)
+            }
             (atom, Json::Object(entries)) => {
                 self.object_atom_holds(atom, traced.origin, entries, depth)
             }

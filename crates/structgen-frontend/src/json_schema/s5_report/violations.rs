@@ -52,7 +52,7 @@ impl<'j> Finder<'_, '_, 'j> {
                 return Ok(());
             }
             self.keywords_left -= 1;
-            if !self.canonical.keyword_holds(id, keyword, value, depth)? {
+            if !self.canonical.keyword_accepts(id, keyword, value, depth)? {
                 self.keyword(id, keyword, value, depth + 1)?;
             }
         }
@@ -111,7 +111,7 @@ impl<'j> Finder<'_, '_, 'j> {
                 then,
                 otherwise,
             } => {
-                let holds = self.canonical.satisfies(condition, value, depth)?;
+                let holds = self.canonical.is_valid(condition, value, depth)?;
                 match if holds { then } else { otherwise } {
                     Some(branch) => self.schema(branch, value, depth),
                     None => Ok(()),
@@ -239,7 +239,7 @@ impl<'j> Finder<'_, '_, 'j> {
             (Atom::Names(schema), Json::Object(entries)) => {
                 for (key, _) in entries {
                     let name = Json::String(Cow::Borrowed(key.as_ref()));
-                    if !self.canonical.satisfies(*schema, &name, depth)? {
+                    if !self.canonical.is_valid(*schema, &name, depth)? {
                         self.report(origin, Some(key.to_string()));
                     }
                 }
@@ -252,7 +252,7 @@ impl<'j> Finder<'_, '_, 'j> {
             (Atom::Contains(contains), Json::Array(items)) => {
                 let mut count = 0;
                 for item in items {
-                    count += u32::from(self.canonical.satisfies(contains.item, item, depth)?);
+                    count += u32::from(self.canonical.is_valid(contains.item, item, depth)?);
                 }
                 let schema = self.canonical.program.schema_ref(origin.schema);
                 let keyword = match count < contains.min {

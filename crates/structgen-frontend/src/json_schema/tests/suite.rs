@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::corpus::{data_folder, files, limits, report};
 use super::judge;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::{Draft, FormatMode, Profile, SchemaOptions};
+use crate::json_schema::{Draft, FormatMode, Profile, SchemaOptions, violations};
 
 const FOLDERS: [(Draft, &str); 5] = [
     (Draft::Draft4, "draft4"),
@@ -171,4 +171,34 @@ fn asserted_formats_of_the_official_suite() {
         let least = [219, 325, 656, 737, 744][draft as usize];
         assert!(counts.right >= least, "{folder}: {} right", counts.right);
     }
+}
+
+#[test]
+fn values_of_the_official_suite_are_validated_exactly_against_formats() {
+    let Some(suite) = data_folder("json-schema-test-suite") else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    let mut all = 0;
+    for (draft, folder) in FOLDERS {
+        let options = SchemaOptions::new().with_draft(draft);
+        let folder = suite.join("tests").join(folder).join("optional/format");
+        for path in files(&folder) {
+            let text = std::fs::read_to_string(&path).expect("the file can be read");
+            let groups: Vec<Value> = serde_json::from_str(&text).expect("the file is JSON");
+            for group in &groups {
+                for test in group["tests"].as_array().expect("a group has tests") {
+                    let (schema, value) = (group["schema"].to_string(), test["data"].to_string());
+                    let found = violations(&schema, "", &options, &value);
+                    let is_valid = found.expect("the schema is supported").is_empty();
+                    all += 1;
+                    if test["valid"].as_bool() != Some(is_valid) {
+                        wrong.push(format!("{}: {}", path.display(), test["description"]));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    assert!(all > 2_600, "{all}");
 }
