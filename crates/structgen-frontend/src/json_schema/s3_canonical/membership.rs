@@ -80,9 +80,15 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         for counted in &arrays.counted {
             let node = self.node([counted.item])?;
+            let other = self.node([counted.item.complement()])?;
             let mut count = 0;
             for item in items.iter().skip(counted.from as usize) {
-                count += u32::from(self.contains(node, item)?);
+                let counts = self.contains(node, item)?;
+                // With an upper bound, each item must be known to count or not to count.
+                if !counts && counted.max.is_some() && !self.contains(other, item)? {
+                    return Ok(false);
+                }
+                count += u32::from(counts);
             }
             if count < counted.min || counted.max.is_some_and(|max| count > max) {
                 return Ok(false);
