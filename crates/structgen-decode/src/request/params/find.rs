@@ -92,10 +92,10 @@ pub fn set_parameter<T: Serialize + DeserializeOwned>(
     }
     let refused = |reason: String| ParameterError::Value {
         name: parameter.name,
-        value: value.to_owned(),
+        value: shortened(value),
         expected: match reason.is_empty() {
             true => parameter.kind.to_string(),
-            false => format!("{}: {reason}", parameter.kind),
+            false => format!("{}: {}", parameter.kind, shortened(&reason)),
         },
     };
     let is_optional = parameter.default_value().is_null();
@@ -137,7 +137,7 @@ pub fn find_parameters<'t>(
         false => Ok(found),
         true => Err(ParameterError::Unknown {
             near: near(table, &wanted),
-            name: name.to_owned(),
+            name: shortened(name),
         }),
     }
 }
@@ -156,7 +156,7 @@ fn find<'t>(
     match found[..] {
         [parameter] => Ok(parameter),
         _ => Err(ParameterError::Ambiguous {
-            name: name.to_owned(),
+            name: shortened(name),
             names: found.iter().map(|row| row.name).collect(),
         }),
     }
@@ -165,8 +165,25 @@ fn find<'t>(
 /// Maximum number of names to suggest for an unknown one.
 const MOST_NEAR: usize = 5;
 
+/// A name of more bytes is not a misspelt one. Comparing it with all names would take long.
+const LONGEST_MISSPELT: usize = 64;
+
+/// Maximum number of characters of a name or value in an error.
+const MOST_SHOWN: usize = 1_000;
+
+/// Returns a text as an error shows it: cut if it is long.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
 /// Returns names that are within a few letters of the wanted one, or that contain it.
 fn near(table: &[Parameter], wanted: &str) -> Vec<&'static str> {
+    if wanted.len() > LONGEST_MISSPELT {
+        return Vec::new();
+    }
     let mut near: Vec<(usize, &'static str)> = Vec::new();
     for row in table {
         let last = row.name.rsplit('.').next().unwrap_or(row.name);
@@ -277,5 +294,19 @@ impl Parameter {
             place = inner;
         }
         *place = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::request::Params;
+
+    #[test]
+    fn names_and_values_that_are_long_are_not_repeated_in_full() {
+        let long = "é".repeat(10_000);
+        for (name, value) in [(&*long, "1"), ("temperature", &*long)] {
+            let error = Params::default().set(name, value).unwrap_err().to_string();
+            assert!(error.len() < 5_000, "{name}: {} bytes", error.len());
+        }
     }
 }
