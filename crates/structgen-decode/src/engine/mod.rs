@@ -1,12 +1,12 @@
 //! Schedulers on threads of their own, with a handle that any thread can submit to.
 
+mod queue;
 mod run;
 mod worker;
 
 pub use crate::scheduler::{OnDelta, PrefixStats, Scheduler, SchedulerLimits, Submit, Ticket};
 pub use run::{Event, Run};
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +14,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::request::Resources;
-use crate::scheduler::Tasks;
 use crate::sequence::Codec;
 use crate::{
     GenerateError, ModelInfo, Outputs,
     strategies::{ChoiceProbability, ChoiceRequest},
 };
+use queue::{Queue, Submission};
 use run::Channel;
 use worker::Worker;
 
@@ -100,27 +100,16 @@ struct Usage {
     cache_bytes: usize,
 }
 
-#[derive(Default)]
-struct Queue {
-    /// Requests that no scheduler has taken, by priority, then by age.
-    waiting: VecDeque<Submission>,
-    /// The number of their tasks.
-    tasks: usize,
-    /// The number of workers that have not stopped.
-    workers: usize,
-    /// The number of those that are idle.
-    idle: usize,
-    is_closed: bool,
-}
-
-struct Submission {
-    tasks: Tasks,
-    channel: Arc<Channel>,
-}
-
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         lock(&self.queue)
+    }
+
+    /// Frees the places in the queue of requests that were cancelled.
+    fn remove_ended(&self) {
+        if self.queue().remove_ended() {
+            self.changed.notify_one();
+        }
     }
 }
 
@@ -220,13 +209,11 @@ impl Engine {
             if queue.workers == 0 {
                 return Err(GenerateError::Stopped);
             }
-            let waiting = queue.tasks + tasks.tasks.len();
+            queue.remove_ended();
+            let waiting = queue.tasks() + tasks.tasks.len();
             handle.limits.check_queue(waiting)?;
-            queue.tasks = waiting;
-            let before = |other: &Submission| other.tasks.priority >= tasks.priority;
-            let at = queue.waiting.partition_point(before);
             let channel = Arc::clone(&channel);
-            queue.waiting.insert(at, Submission { tasks, channel });
+            queue.insert(Submission { tasks, channel });
         }
         handle.shared.changed.notify_one();
         Ok(Run::new(channel, Arc::clone(handle)))
@@ -291,6 +278,6 @@ impl Engine {
 
     /// Returns the number of outputs that wait for a scheduler.
     pub fn waiting(&self) -> usize {
-        self.handle.shared.queue().tasks
+        self.handle.shared.queue().tasks()
     }
 }

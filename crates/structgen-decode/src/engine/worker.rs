@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
+use super::queue::{Ended, Queue, Submission};
 use super::run::{Channel, Event};
-use super::{Queue, Shared, Submission, Usage, lock};
+use super::{Shared, Usage, lock};
 use crate::{Delta, GenerateError, Scheduler, engine::Ticket};
 
 pub(super) struct Worker {
@@ -73,40 +74,55 @@ impl Worker {
         let mut queue = shared.queue();
         if self.scheduler.is_idle() {
             queue.idle += 1;
-            let has_nothing = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_closed;
+            let has_nothing = |queue: &mut Queue| queue.is_empty() && !queue.is_closed;
             queue = shared
                 .changed
                 .wait_while(queue, has_nothing)
                 .unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
+        queue.remove_ended();
+        let ended = queue.take_ended();
         let mut refused = Vec::new();
         // Leave to an idle worker what it could start at once.
         while (self.scheduler.is_idle() || queue.idle == 0)
             && self.scheduler.has_room()
-            && let Some(submission) = queue.waiting.pop_front()
+            && let Some(Submission { tasks, channel }) = queue.pop()
         {
-            let Submission { tasks, channel } = submission;
-            queue.tasks -= tasks.tasks.len();
             match self.scheduler.submit_tasks(tasks) {
                 Ok(ticket) => {
-                    let active = Active {
-                        channel,
-                        told: BTreeMap::new(),
-                        was_cancelled: false,
-                    };
-                    self.runs.insert(ticket, active);
+                    self.runs.insert(ticket, Active::new(channel));
                 }
                 Err(error) => refused.push((channel, error)),
             }
         }
-        let is_over = self.scheduler.is_idle() && queue.waiting.is_empty() && queue.is_closed;
+        let is_over = self.scheduler.is_idle() && queue.is_empty() && queue.is_closed;
         // Whoever is woken may drop the engine, which locks the queue.
         drop(queue);
         for (channel, error) in refused {
             channel.end(Err(error));
         }
+        for ended in ended {
+            self.end_unstarted(ended);
+        }
         !is_over
+    }
+
+    /// Ends a request that was cancelled, or whose time was over, while it waited.
+    fn end_unstarted(&mut self, ended: Ended) {
+        let Ended {
+            tasks,
+            submitter,
+            reason,
+        } = ended;
+        let mut active = Active::new(Arc::clone(&submitter.0));
+        let outcome = self
+            .scheduler
+            .end_unstarted(tasks, &reason, &mut |_, output, delta| {
+                active.tell(output, &delta);
+                ControlFlow::Continue(())
+            });
+        submitter.0.end(outcome);
     }
 
     /// Cancels the requests that were cancelled since the last step.
@@ -121,6 +137,14 @@ impl Worker {
 }
 
 impl Active {
+    fn new(channel: Arc<Channel>) -> Self {
+        Self {
+            channel,
+            told: BTreeMap::new(),
+            was_cancelled: false,
+        }
+    }
+
     fn tell(&mut self, output: usize, delta: &Delta<'_>) {
         if !self.channel.has_events {
             return;
@@ -145,10 +169,10 @@ impl Drop for Worker {
         let mut queue = self.shared.queue();
         queue.workers -= 1;
         if queue.workers == 0 {
-            queue.tasks = 0;
-            let waiting = std::mem::take(&mut queue.waiting);
+            let (waiting, ended) = queue.take_all();
             // Whoever is woken may drop the engine, which locks the queue.
             drop(queue);
+            drop(ended);
             for submission in waiting {
                 submission.channel.end(Err(GenerateError::Stopped));
             }

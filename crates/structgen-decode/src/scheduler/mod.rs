@@ -12,6 +12,7 @@ mod prefixes;
 mod rows;
 mod run;
 mod submit;
+mod unstarted;
 
 pub use limits::SchedulerLimits;
 pub use prefixes::PrefixStats;
@@ -21,6 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use structgen_vocab::Vocabulary;
 
@@ -121,6 +123,8 @@ struct Submitted {
 pub struct Tasks {
     pub(crate) tasks: Vec<Box<dyn Task>>,
     pub(crate) priority: i32,
+    /// When its time limit is reached.
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl Submitted {
@@ -312,7 +316,9 @@ impl Scheduler {
 
     /// Submits the tasks of a request, however many are queued: an engine has a queue of its own, with the same limit.
     pub(crate) fn submit_tasks(&mut self, tasks: Tasks) -> Result<Ticket, GenerateError> {
-        let Tasks { tasks, priority } = tasks;
+        let Tasks {
+            tasks, priority, ..
+        } = tasks;
         let bytes_per_token = self.tools.target.cache_bytes_per_token;
         for task in &tasks {
             self.limits.check_size(task.size(), bytes_per_token)?;

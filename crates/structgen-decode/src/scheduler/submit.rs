@@ -1,5 +1,7 @@
 //! What can be submitted to a scheduler.
 
+use std::time::Instant;
+
 use structgen_vocab::TokenId;
 
 use super::Tasks;
@@ -41,6 +43,8 @@ impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
 
     fn tasks(mut self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
         let priority = self.priority;
+        let limit = self.options.time_limit;
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         start_output(&mut self.prompt, resources)?;
         if let Strategy::Guidance(guidance) = &mut self.strategy
             && resources.target.output_start.is_some()
@@ -48,7 +52,11 @@ impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
             // Without a prompt, guidance steers away from an empty input.
             start_output(&mut guidance.prompt, resources)?;
         }
-        Strategy::tasks(self, resources).map(|tasks| Tasks { tasks, priority })
+        Strategy::tasks(self, resources).map(|tasks| Tasks {
+            tasks,
+            priority,
+            deadline,
+        })
     }
 }
 
@@ -65,7 +73,11 @@ impl sealed::Submit for ChoiceRequest {
         let priority = self.priority;
         start_output(&mut self.prompt, resources)?;
         let tasks = vec![self.task(resources)?];
-        Ok(Tasks { tasks, priority })
+        Ok(Tasks {
+            tasks,
+            priority,
+            deadline: None,
+        })
     }
 }
 
@@ -80,7 +92,11 @@ impl sealed::Submit for LogitsRequest {
 
     fn tasks(self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
         let tasks = vec![self.task(resources)?];
-        Ok(Tasks { tasks, priority: 0 })
+        Ok(Tasks {
+            tasks,
+            priority: 0,
+            deadline: None,
+        })
     }
 }
 

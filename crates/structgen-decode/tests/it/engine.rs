@@ -307,6 +307,74 @@ fn a_stop_handle_ends_what_runs_what_waits_and_what_comes_later() {
     assert!(waiting.tokens.is_empty() && later.tokens.is_empty());
 }
 
+/// An engine that runs one row, and has room for two outputs in its queue; with a request that runs.
+fn occupied(
+    vocabulary: &Arc<Vocabulary>,
+) -> (Engine, structgen_decode::Run, Sender<()>, Receiver<usize>) {
+    let (model, go, runs) = gated(endless(vocabulary));
+    let mut limits = SchedulerLimits::default();
+    (limits.rows, limits.queue) = (1, 2);
+    let engine = Engine::new([scheduler(model, vocabulary).with_limits(limits)]).unwrap();
+    let request = Request::new(prompt(4, 0), free(vocabulary)).with_options(up_to(500));
+    let running = engine.submit(request).unwrap();
+    go.send(()).unwrap();
+    runs.recv().unwrap();
+    (engine, running, go, runs)
+}
+
+#[test]
+fn a_request_that_is_cancelled_while_it_waits_leaves_the_queue() {
+    let vocabulary = vocabulary();
+    let (engine, running, go, runs) = occupied(&vocabulary);
+    let submit = |sequences| {
+        let options = GenerateOptions {
+            sequences,
+            ..up_to(500)
+        };
+        engine.submit(Request::new(prompt(4, 1), free(&vocabulary)).with_options(options))
+    };
+    let [dropped, cancelled] = [(); 2].map(|()| submit(1).unwrap());
+    assert!(matches!(submit(1), Err(GenerateError::QueueFull { .. })));
+    drop(dropped);
+    cancelled.cancel();
+    assert_eq!(engine.waiting(), 0);
+    let others = submit(2).unwrap();
+    for _ in 0..2 {
+        go.send(()).unwrap();
+        runs.recv().unwrap();
+    }
+    assert!(cancelled.has_ended() && !running.has_ended());
+    let output = cancelled.wait().unwrap().single().unwrap();
+    assert_eq!(output.finish, FinishReason::Cancelled);
+    drop((others, running, go));
+}
+
+#[test]
+fn a_time_limit_holds_while_a_request_waits() {
+    let vocabulary = vocabulary();
+    let (engine, running, go, runs) = occupied(&vocabulary);
+    let limit = Duration::from_millis(1);
+    let options = GenerateOptions {
+        time_limit: Some(limit),
+        sequences: 2,
+        ..up_to(500)
+    };
+    let request = Request::new(prompt(4, 1), free(&vocabulary)).with_options(options);
+    let late = engine.submit(request.clone()).unwrap();
+    thread::sleep(2 * limit);
+    // Another one may take its place at once.
+    let next = engine.submit(request).unwrap();
+    for _ in 0..2 {
+        go.send(()).unwrap();
+        runs.recv().unwrap();
+    }
+    assert!(late.has_ended() && !running.has_ended());
+    for output in late.wait().unwrap().all().unwrap() {
+        assert_eq!(output.generation.finish, FinishReason::TimeLimit);
+    }
+    drop((next, running, go));
+}
+
 #[test]
 fn a_long_prompt_is_run_in_pieces_between_the_steps_of_others() {
     let vocabulary = vocabulary();
