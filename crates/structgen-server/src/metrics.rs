@@ -36,6 +36,7 @@ pub(crate) struct EngineGauges {
     pub(crate) waiting: usize,
     pub(crate) cache_bytes: usize,
     pub(crate) loaded_models: usize,
+    pub(crate) loading_models: usize,
     pub(crate) failed_loads: u64,
 }
 
@@ -161,6 +162,11 @@ impl Metrics {
                 "loaded_models",
                 "Models that are loaded.",
                 gauges.loaded_models as u64,
+            ),
+            (
+                "loading_models",
+                "Models that are being loaded.",
+                gauges.loading_models as u64,
             ),
         ] {
             write_one(out, &format!("structgen_{name}"), "gauge", help, value);

@@ -1,14 +1,15 @@
 //! The models of a server, by name: loaded when they are first requested.
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::http::StatusCode;
 use structgen::Model;
 use structgen::tools::ToolFormat;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard, oneshot};
 use tracing::Instrument;
 
 use crate::config::ModelSpec;
@@ -28,17 +29,23 @@ pub(crate) struct ServedModel {
 }
 
 pub(crate) struct Models {
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     /// Counts uses, to determine the least recently used model.
     clock: AtomicU64,
     byte_limit: Option<u64>,
+    /// Held while models are unloaded for another, so that two do not count on the same memory.
+    making_room: Mutex<()>,
+    /// Notified when a model was loaded, or failed to load.
+    load_ended: Notify,
     kept_constraints: usize,
     pub(crate) created: u64,
 }
 
 struct Entry {
     spec: ModelSpec,
-    state: Mutex<LoadState>,
+    /// Locked while the model is loaded.
+    state: Arc<Mutex<LoadState>>,
+    is_loading: AtomicBool,
     last_use: AtomicU64,
     failed_loads: AtomicU64,
 }
@@ -49,15 +56,20 @@ enum LoadState {
     #[default]
     Unloaded,
     Loaded(Arc<ServedModel>),
+    /// Another model needed the memory.
+    Evicted,
     /// The last attempt failed, at this time.
     Failed(Instant, ApiError),
 }
+
+/// How long after a failed load the readiness check does not try again. Requests do.
+const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 impl LoadState {
     fn model(&self) -> Option<&Arc<ServedModel>> {
         match self {
             Self::Loaded(model) => Some(model),
-            Self::Unloaded | Self::Failed(..) => None,
+            Self::Unloaded | Self::Evicted | Self::Failed(..) => None,
         }
     }
 }
@@ -68,16 +80,21 @@ impl Models {
         byte_limit: Option<u64>,
         kept_constraints: usize,
     ) -> Self {
-        let entry = |spec| Entry {
-            spec,
-            state: Mutex::default(),
-            last_use: AtomicU64::new(0),
-            failed_loads: AtomicU64::new(0),
+        let entry = |spec| {
+            Arc::new(Entry {
+                spec,
+                state: Arc::default(),
+                is_loading: AtomicBool::new(false),
+                last_use: AtomicU64::new(0),
+                failed_loads: AtomicU64::new(0),
+            })
         };
         Self {
             entries: specs.into_iter().map(entry).collect(),
             clock: AtomicU64::new(1),
             byte_limit,
+            making_room: Mutex::default(),
+            load_ended: Notify::new(),
             kept_constraints,
             created: unix_time(),
         }
@@ -92,7 +109,7 @@ impl Models {
         Ok(&self.entry(name)?.spec.name)
     }
 
-    fn entry(&self, name: Option<&str>) -> Result<&Entry> {
+    fn entry(&self, name: Option<&str>) -> Result<&Arc<Entry>> {
         let mut entries = self.entries.iter();
         let found = match name {
             None => entries.next(),
@@ -115,18 +132,60 @@ impl Models {
     ///
     /// Requests that wait for an attempt to load it share its outcome. Otherwise each would make an attempt of its own,
     /// one after another, and the last would wait for all of them.
-    pub(crate) async fn get(&self, name: Option<&str>) -> Result<Arc<ServedModel>> {
+    pub(crate) async fn get(self: &Arc<Self>, name: Option<&str>) -> Result<Arc<ServedModel>> {
         let entry = self.entry(name)?;
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         entry.last_use.store(now, Ordering::Relaxed);
         let asked = Instant::now();
-        let mut state = entry.state.lock().await;
+        let state = Arc::clone(&entry.state).lock_owned().await;
         match &*state {
-            LoadState::Loaded(model) => return Ok(Arc::clone(model)),
-            LoadState::Failed(at, error) if *at >= asked => return Err(error.clone()),
-            LoadState::Failed(..) | LoadState::Unloaded => {}
+            LoadState::Loaded(model) => Ok(Arc::clone(model)),
+            LoadState::Failed(at, error) if *at >= asked => Err(error.clone()),
+            LoadState::Failed(..) | LoadState::Unloaded | LoadState::Evicted => {
+                self.load(entry, state).await
+            }
         }
-        self.make_room(entry).await;
+    }
+
+    /// Checks that the default model can be used. Loads it if this was not tried, or failed a while ago.
+    pub(crate) async fn check_default(self: &Arc<Self>) -> Result<()> {
+        let entry = self.entry(None)?;
+        let state = Arc::clone(&entry.state).lock_owned().await;
+        match &*state {
+            LoadState::Loaded(_) | LoadState::Evicted => Ok(()),
+            LoadState::Failed(at, error) if at.elapsed() < RETRY_PAUSE => Err(error.clone()),
+            LoadState::Failed(..) | LoadState::Unloaded => self.load(entry, state).await.map(drop),
+        }
+    }
+
+    /// Loads a model, in a task that goes on if the client that requested it leaves: the next one would have to start
+    /// all over again, beside it.
+    async fn load(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        mut state: OwnedMutexGuard<LoadState>,
+    ) -> Result<Arc<ServedModel>> {
+        let (tell, told) = oneshot::channel();
+        let (models, entry) = (Arc::clone(self), Arc::clone(entry));
+        let task = async move {
+            models.make_room(&entry).await;
+            let model = models.load_now(&entry).await;
+            *state = match &model {
+                Ok(model) => LoadState::Loaded(Arc::clone(model)),
+                Err(error) => LoadState::Failed(Instant::now(), error.clone()),
+            };
+            drop(state);
+            // If nobody waits for it any more, the model is unused from now on.
+            let _ = tell.send(model);
+            entry.is_loading.store(false, Ordering::Release);
+            models.load_ended.notify_waiters();
+        };
+        tokio::spawn(task.in_current_span());
+        told.await
+            .unwrap_or_else(|_| Err(ApiError::internal("loading the model failed badly")))
+    }
+
+    async fn load_now(&self, entry: &Entry) -> Result<Arc<ServedModel>> {
         let spec = entry.spec.clone();
         let kept = self.kept_constraints;
         let task = tokio::task::spawn_blocking(move || load(&spec, kept));
@@ -135,40 +194,59 @@ impl Models {
             let message = format!("loading the model {} failed badly", entry.spec.name);
             Err(ApiError::internal(message))
         });
-        match model {
-            Ok(model) => {
-                tracing::info!(model = model.name, "model loaded");
-                let model = Arc::new(model);
-                *state = LoadState::Loaded(Arc::clone(&model));
-                Ok(model)
-            }
-            Err(error) => {
+        match &model {
+            Ok(model) => tracing::info!(model = model.name, "model loaded"),
+            Err(_) => {
                 entry.failed_loads.fetch_add(1, Ordering::Relaxed);
-                *state = LoadState::Failed(Instant::now(), error.clone());
-                Err(error)
             }
         }
+        model.map(Arc::new)
     }
 
-    /// Unloads unused models, least recently used first, until `next` fits into the limit.
+    /// Unloads unused models until `next` fits into the limit, and counts it as one that is being loaded. If other such
+    /// models are in the way, waits for them, since they may be unused afterwards.
     async fn make_room(&self, next: &Entry) {
+        let _making = self.making_room.lock().await;
+        loop {
+            let mut load_ended = pin!(self.load_ended.notified());
+            load_ended.as_mut().enable();
+            if self.evict_for(next).await || !self.are_others_loading(next) {
+                break;
+            }
+            load_ended.await;
+        }
+        next.is_loading.store(true, Ordering::Release);
+    }
+
+    fn are_others_loading(&self, next: &Entry) -> bool {
+        let mut others = self.others(next);
+        others.any(|entry| entry.is_loading.load(Ordering::Acquire))
+    }
+
+    fn others<'m>(&'m self, next: &'m Entry) -> impl Iterator<Item = &'m Arc<Entry>> {
+        let is_other = |entry: &&Arc<Entry>| !std::ptr::eq(&***entry, next);
+        self.entries.iter().filter(is_other)
+    }
+
+    /// Unloads unused models, least recently used first, until `next` fits into the limit; returns whether it does.
+    async fn evict_for(&self, next: &Entry) -> bool {
         let Some(limit) = self.byte_limit else {
-            return;
+            return true;
         };
-        let mut others: Vec<&Entry> = Vec::new();
         let mut bytes = next.spec.bytes();
-        for entry in &self.entries {
-            // Do not unload the one being loaded.
-            if !std::ptr::eq(entry, next)
-                && let Ok(state) = entry.state.try_lock()
+        let mut loaded: Vec<&Arc<Entry>> = Vec::new();
+        for entry in self.others(next) {
+            if entry.is_loading.load(Ordering::Acquire) {
+                bytes = bytes.saturating_add(entry.spec.bytes());
+            } else if let Ok(state) = entry.state.try_lock()
                 && state.model().is_some()
             {
                 bytes = bytes.saturating_add(entry.spec.bytes());
-                others.push(entry);
+                loaded.push(entry);
             }
         }
-        others.sort_by_key(|entry| entry.last_use.load(Ordering::Relaxed));
-        for entry in others {
+        loaded.sort_by_key(|entry| entry.last_use.load(Ordering::Relaxed));
+        for entry in loaded {
             if bytes <= limit {
                 break;
             }
@@ -177,7 +255,7 @@ impl Models {
                 .model()
                 .is_some_and(|model| Arc::strong_count(model) == 1)
             {
-                let unloaded = std::mem::take(&mut *state);
+                let unloaded = std::mem::replace(&mut *state, LoadState::Evicted);
                 // Its threads may be in the middle of a step for a request that was cancelled.
                 let freed = tokio::task::spawn_blocking(move || drop(unloaded));
                 if freed.await.is_err() {
@@ -187,6 +265,7 @@ impl Models {
                 tracing::info!(model = entry.spec.name, "model unloaded");
             }
         }
+        bytes <= limit
     }
 
     /// Returns the metrics of the loaded models.
@@ -194,6 +273,7 @@ impl Models {
         let mut gauges = EngineGauges::default();
         for entry in &self.entries {
             gauges.failed_loads += entry.failed_loads.load(Ordering::Relaxed);
+            gauges.loading_models += usize::from(entry.is_loading.load(Ordering::Relaxed));
             if let Ok(state) = entry.state.try_lock()
                 && let Some(served) = state.model()
             {
@@ -288,4 +368,46 @@ fn weights_in(folder: &Path) -> u64 {
 pub(crate) fn unix_time() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a model in a folder of its own, with the embedded one's weights.
+    fn spec(name: &str) -> (tempfile::TempDir, ModelSpec) {
+        let folder = tempfile::tempdir().unwrap();
+        let assets = structgen_model::MAIN;
+        for (file, bytes) in [
+            ("model.onnx", assets.model),
+            ("tokenizer.json", assets.tokenizer),
+            ("tokenizer_config.json", assets.tokenizer_config.as_bytes()),
+            ("config.json", assets.config.as_bytes()),
+        ] {
+            std::fs::write(folder.path().join(file), bytes).unwrap();
+        }
+        let mut spec = ModelSpec::folder(folder.path());
+        spec.name = name.to_owned();
+        (folder, spec)
+    }
+
+    #[test]
+    fn a_model_that_is_being_loaded_counts_for_the_memory() {
+        structgen::runtime::ensure(|_| {}).unwrap();
+        let (_folders, specs): (Vec<_>, Vec<_>) = ["a", "b"].map(spec).into_iter().unzip();
+        let models = Arc::new(Models::new(specs, Some(1), 1));
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let first = Arc::clone(&models);
+            let first = tokio::spawn(async move { first.get(Some("a")).await.map(drop) });
+            while models.gauges().loading_models == 0 {
+                tokio::task::yield_now().await;
+            }
+            first.abort();
+            let _second = models.get(Some("b")).await.unwrap();
+            while models.gauges().loading_models > 0 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(models.gauges().loaded_models, 1);
+        });
+    }
 }

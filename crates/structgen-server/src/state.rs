@@ -17,7 +17,7 @@ use crate::models::Models;
 /// The state shared by all requests of a server.
 pub(crate) struct App {
     pub(crate) config: ServerConfig,
-    pub(crate) models: Models,
+    pub(crate) models: Arc<Models>,
     pub(crate) keys: Keys,
     pub(crate) clients: Clients,
     pub(crate) metrics: Metrics,
@@ -35,11 +35,11 @@ impl App {
         let limits = &config.limits;
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
-            models: Models::new(
+            models: Arc::new(Models::new(
                 config.models.clone(),
                 limits.model_bytes,
                 limits.kept_constraints,
-            ),
+            )),
             keys: Keys::new(&config.api_keys),
             clients: Clients::new(limits.requests_per_client),
             metrics: Metrics::default(),

@@ -49,7 +49,7 @@ pub(crate) async fn ready(State(app): State<Arc<App>>) -> Result<Json<Value>> {
         let message = "the server is stopping";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message).with_code("stopping"));
     }
-    app.models.get(None).await?;
+    app.models.check_default().await?;
     Ok(Json(json!({"status": "ready"})))
 }
 

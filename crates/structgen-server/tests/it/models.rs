@@ -1,12 +1,13 @@
 //! Several models: loaded on request, unloaded when memory is short; a broken one does not affect the others.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use structgen_server::ModelSpec;
 
 use crate::support::model::chat_model;
-use crate::support::{Running, serve_with};
+use crate::support::{Running, client, serve_with};
 
 fn ask(server: &Running, model: &str, status: u16) -> Value {
     let body = json!({
@@ -143,4 +144,53 @@ fn a_default_model_that_is_broken_makes_the_server_unready() {
         "model_unavailable"
     );
     server.get("/health").expect(200);
+}
+
+#[test]
+fn a_load_goes_on_when_the_client_that_caused_it_leaves() {
+    let (_folder, spec) = chat_model();
+    let server = serve_with(|config| config.models = vec![spec]);
+    let asking = client::send(server.address, "GET", "/ready", &[], None);
+    let wait_for = |gauges: &[&str]| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while gauges.iter().all(|gauge| server.metric(gauge) == 0) {
+            assert!(Instant::now() < deadline, "nothing of {gauges:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    wait_for(&["structgen_loading_models", "structgen_loaded_models"]);
+    drop(asking);
+    wait_for(&["structgen_loaded_models"]);
+}
+
+#[test]
+fn whoever_asks_whether_a_broken_model_is_ready_causes_one_attempt_to_load_it() {
+    let server = serve_with(|config| config.models = vec![ModelSpec::folder("/nowhere/ghost")]);
+    for _ in 0..5 {
+        server.get("/ready").expect(503);
+    }
+    assert_eq!(server.metric("structgen_failed_loads_total"), 1);
+    // Requests try again at once.
+    ask(&server, "ghost", 503);
+    assert_eq!(server.metric("structgen_failed_loads_total"), 2);
+}
+
+#[test]
+fn a_model_that_made_room_for_another_counts_as_ready() {
+    let folders: Vec<_> = (0..2).map(|_| chat_model()).collect();
+    let server = serve_with(|config| {
+        config.models = { folders.iter().enumerate() }
+            .map(|(at, (_, spec))| {
+                let mut spec = spec.clone();
+                spec.name = format!("m{at}");
+                spec
+            })
+            .collect();
+        config.limits.model_bytes = Some(1);
+    });
+    ask(&server, "m0", 200);
+    ask(&server, "m1", 200);
+    fs::remove_dir_all(folders[0].0.path()).unwrap();
+    server.get("/ready").expect(200);
+    assert_eq!(server.metric("structgen_loaded_models"), 1);
 }
