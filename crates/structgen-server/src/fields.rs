@@ -165,9 +165,10 @@ impl<'a> Fields<'a> {
         std::mem::take(&mut self.fields)
     }
 
-    /// Refuses or lists the fields that were not taken.
+    /// Refuses or lists the fields that were not taken, except those that are `null`.
     pub(crate) fn finish(self) -> Result<()> {
-        for (name, _) in &self.fields {
+        let is_set = |(_, value): &&(String, &RawValue)| value.get() != "null";
+        for (name, _) in self.fields.iter().filter(is_set) {
             let path = self.path_of(name);
             if !self.unread.is_lenient {
                 let message = format!("the field {path} is not supported");
@@ -258,9 +259,16 @@ mod tests {
     #[test]
     fn in_lenient_mode_they_are_listed() {
         let unread = Unread::new(true);
-        let fields = Fields::of_body(r#"{"a": 1, "b": null}"#, &unread).unwrap();
+        let fields = Fields::of_body(r#"{"a": 1, "b": null, "c": [null]}"#, &unread).unwrap();
         fields.finish().unwrap();
-        assert_eq!(unread.into_names(), ["a", "b"]);
+        assert_eq!(unread.into_names(), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_field_that_is_null_is_not_set_even_if_nobody_knows_it() {
+        let unread = Unread::new(false);
+        let fields = Fields::of_body(r#"{"a": null}"#, &unread).unwrap();
+        fields.finish().unwrap();
     }
 
     #[test]

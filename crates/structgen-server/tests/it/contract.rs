@@ -355,3 +355,16 @@ fn structural_tags_are_lowered_and_refused_by_their_pointer() {
         "{error}"
     );
 }
+
+#[test]
+fn messages_that_clients_send_back_may_have_nulls() {
+    let server = serve();
+    let messages = json!([
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": "y", "refusal": null, "annotations": null, "audio": null,
+            "function_call": null, "tool_calls": null},
+        {"role": "user", "content": "z"},
+    ]);
+    let body = ask(json!({"messages": messages, "guided_choice": ["a"]}));
+    server.post("/v1/chat/completions", &body).expect(200);
+}
