@@ -15,7 +15,7 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// The keys that clients may present; if empty, no key is required.
     pub api_keys: Vec<String>,
-    /// Whether other machines may use the server without a key.
+    /// Whether other machines, and pages of any name that leads here, may use the server without a key.
     pub no_auth: bool,
     /// The models; the first is the default.
     pub models: Vec<ModelSpec>,
@@ -23,6 +23,9 @@ pub struct ServerConfig {
     pub lenient: bool,
     /// The origins whose pages may use the server; none by default.
     pub cors_origins: Vec<String>,
+    /// The names under which clients may address the server, besides `localhost` and this machine's own addresses. A
+    /// server with a key, or with [`no_auth`](Self::no_auth), accepts any name.
+    pub hosts: Vec<String>,
     /// The limits of requests.
     pub limits: ServerLimits,
 }
@@ -98,6 +101,7 @@ impl Default for ServerConfig {
             models: vec![ModelSpec::embedded()],
             lenient: false,
             cors_origins: Vec::new(),
+            hosts: Vec::new(),
             limits: ServerLimits::default(),
         }
     }

@@ -14,6 +14,7 @@ mod config;
 mod error;
 mod fields;
 mod generation;
+mod hosts;
 mod ids;
 mod metrics;
 mod models;

@@ -12,13 +12,15 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
 use crate::api;
+use crate::body::IGNORED;
 use crate::clients::Client;
 use crate::config::ConfigError;
 use crate::error::ApiError;
+use crate::hosts::check_host;
 use crate::ids::new_id;
 use crate::spans;
 use crate::state::App;
@@ -60,6 +62,7 @@ pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(Arc::clone(&app), check_name))
         .layer(from_fn_with_state(Arc::clone(&app), observe));
     let routes = match cors {
         Some(cors) => routes.layer(cors),
@@ -83,8 +86,13 @@ fn cors(app: &App) -> Result<Option<CorsLayer>, ConfigError> {
     let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
-        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE])
-        .expose_headers([REQUEST_ID]);
+        // Official clients send many of their own.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([
+            REQUEST_ID,
+            header::RETRY_AFTER,
+            HeaderName::from_static(IGNORED),
+        ]);
     Ok(Some(layer))
 }
 
@@ -149,6 +157,14 @@ fn request_id(request: &Request) -> String {
     given
         .filter(is_plain)
         .map_or_else(|| new_id("req_"), str::to_owned)
+}
+
+/// Refuses requests to names that are not the server's.
+async fn check_name(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    match check_host(&app.config, request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
 }
 
 async fn check_key(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {

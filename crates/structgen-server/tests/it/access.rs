@@ -1,8 +1,11 @@
 //! Who may use a server, and what is public.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use serde_json::json;
 
-use crate::support::{request, serve, serve_with};
+use crate::support::{Running, request, serve, serve_with};
 
 #[test]
 fn models_are_listed_and_found_by_name() {
@@ -160,6 +163,53 @@ fn pages_of_other_origins_are_answered_where_they_are_named() {
     let reply = request(open.address, "GET", "/health", &origin, None);
     let allowed = reply.header("access-control-allow-origin");
     assert_eq!(allowed, Some("https://example.org"));
+}
+
+#[test]
+fn pages_of_named_origins_may_use_official_clients() {
+    let server = serve_with(|config| config.cors_origins = vec!["https://example.org".to_owned()]);
+    let wanted = "authorization, content-type, x-stainless-os, x-structgen-lenient";
+    let asked = [
+        ("origin", "https://example.org"),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", wanted),
+    ];
+    let reply = request(
+        server.address,
+        "OPTIONS",
+        "/v1/chat/completions",
+        &asked,
+        None,
+    );
+    assert_eq!(reply.header("access-control-allow-headers"), Some(wanted));
+    let reply = request(server.address, "GET", "/health", &asked[..1], None);
+    let exposed = reply.header("access-control-expose-headers").unwrap();
+    for name in ["x-request-id", "retry-after", "x-structgen-ignored-fields"] {
+        assert!(exposed.contains(name), "{exposed}");
+    }
+}
+
+/// A page whose host's name leads to this machine could read replies to its requests.
+#[test]
+fn a_server_without_a_key_answers_to_its_own_names_only() {
+    let status = |server: &Running, host: &str| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let text = format!("GET /v1/models HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply.split(' ').nth(1).unwrap().to_owned()
+    };
+    let server = serve();
+    let port = server.address.port();
+    assert_eq!(status(&server, &format!("127.0.0.1:{port}")), "200");
+    assert_eq!(status(&server, &format!("example.org:{port}")), "403");
+    let open = serve_with(|config| config.no_auth = true);
+    assert_eq!(status(&open, "example.org"), "200");
+    let named = serve_with(|config| config.hosts = vec!["example.org".to_owned()]);
+    assert_eq!(status(&named, "example.org"), "200");
+    let with_key = serve_with(|config| config.api_keys = vec!["k".to_owned()]);
+    assert_eq!(status(&with_key, "example.org"), "401");
 }
 
 #[test]

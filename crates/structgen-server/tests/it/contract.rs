@@ -278,8 +278,8 @@ fn connections_that_stand_still_are_dropped() {
         let mut reply = String::new();
         stream.read_to_string(&mut reply).map(|_| reply)
     };
-    ended("GET /health HTTP/1.1\r\nhost: x\r\n").unwrap();
-    let late = "POST /v1/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
+    ended("GET /health HTTP/1.1\r\nhost: localhost\r\n").unwrap();
+    let late = "POST /v1/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
     assert!(ended(late).unwrap().starts_with("HTTP/1.1 408"));
     // A client that reads nothing.
     let body = ask(
