@@ -23,6 +23,7 @@ use crate::error::ApiError;
 use crate::hosts::check_host;
 use crate::ids::new_id;
 use crate::spans;
+use crate::sse::Streamed;
 use crate::state::App;
 
 /// The other end of a connection.
@@ -134,7 +135,11 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
     spans::answered(&span, status);
     let took = started.elapsed();
     app.metrics.answered(&route, status);
-    app.metrics.request_time.observe(took);
+    // A streamed reply ends later.
+    match response.extensions().get::<Streamed>() {
+        None => app.metrics.request_time.observe(took),
+        Some(streamed) => streamed.set_start(started),
+    }
     let error = response.extensions().get::<ApiError>();
     let code = error.and_then(|error| error.code);
     let milliseconds = took.as_secs_f64() * 1e3;

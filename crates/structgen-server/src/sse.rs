@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
@@ -52,6 +52,18 @@ impl Events {
     }
 }
 
+/// Marks a reply whose events are still to come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Streamed(Arc<OnceLock<Instant>>);
+
+impl Streamed {
+    /// Sets the time of the request, from which the reply's time counts.
+    pub(crate) fn set_start(&self, started: Instant) {
+        // A reply belongs to one request.
+        let _ = self.0.set(started);
+    }
+}
+
 /// Returns a reply whose events a task writes. Once the client has disconnected, the task and everything it owns are
 /// dropped at its next await.
 pub(crate) fn reply<F, T>(app: &Arc<App>, write: F) -> Response
@@ -66,6 +78,12 @@ where
         write_time: app.config.limits.write_time,
     };
     let work = write(events);
+    let streamed = Streamed::default();
+    let body = EventBody {
+        events: receiver,
+        streamed: Some(streamed.clone()),
+        app: Arc::clone(app),
+    };
     let app = Arc::clone(app);
     app.metrics.streams.up();
     let task = async move {
@@ -78,7 +96,8 @@ where
         app.metrics.streams.down();
     };
     tokio::spawn(task.instrument(tracing::info_span!("stream")));
-    let mut response = Response::new(Body::new(EventBody(receiver)));
+    let mut response = Response::new(Body::new(body));
+    response.extensions_mut().insert(streamed);
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, kind);
@@ -89,7 +108,30 @@ where
 }
 
 /// Events as the body of a reply.
-struct EventBody(mpsc::Receiver<Bytes>);
+struct EventBody {
+    events: mpsc::Receiver<Bytes>,
+    /// Until the end.
+    streamed: Option<Streamed>,
+    app: Arc<App>,
+}
+
+impl EventBody {
+    /// Observes the time of the whole reply.
+    fn end(&mut self) {
+        if let Some(streamed) = self.streamed.take()
+            && let Some(started) = streamed.0.get()
+        {
+            let metrics = &self.app.metrics;
+            metrics.request_time.observe(started.elapsed());
+        }
+    }
+}
+
+impl Drop for EventBody {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
 
 impl hyper::body::Body for EventBody {
     type Data = Bytes;
@@ -99,7 +141,10 @@ impl hyper::body::Body for EventBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let event = ready!(self.0.poll_recv(cx));
+        let event = ready!(self.events.poll_recv(cx));
+        if event.is_none() {
+            self.end();
+        }
         Poll::Ready(event.map(|event| Ok(Frame::data(event))))
     }
 }

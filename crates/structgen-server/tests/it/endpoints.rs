@@ -76,6 +76,20 @@ fn prompts_may_be_tokens_and_log_probabilities_are_listed() {
 }
 
 #[test]
+fn the_time_of_a_request_ends_with_its_stream() {
+    let server = serve();
+    let body = json!({"prompt": "x", "stream": true, "ignore_eos": true, "max_tokens": 1000,
+        "structgen": {"steps": true}});
+    let mut stream = server.stream("/v1/completions", &body);
+    stream.event();
+    let name = "structgen_request_seconds_count";
+    assert_eq!(server.metric(name), 0);
+    stream.chunks();
+    // The request of the metric itself, and the stream.
+    assert_eq!(server.metric(name), 2);
+}
+
+#[test]
 fn tokens_and_texts_are_each_others_inverse() {
     let server = serve();
     let text = "Zoë pays 3 €. <json>";
