@@ -10,6 +10,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use hyper::body::Body as _;
 
+use crate::clients::{Client, Share};
+use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, Unread};
 use crate::state::App;
@@ -20,7 +22,7 @@ pub(crate) const IGNORED: &str = "x-structgen-ignored-fields";
 const LENIENT: &str = "x-structgen-lenient";
 
 /// Reads a JSON body.
-pub(crate) async fn read_json(app: &Arc<App>, headers: &HeaderMap, body: Body) -> Result<String> {
+async fn read_json(app: &App, headers: &HeaderMap, body: Body) -> Result<String> {
     let kind = headers.get(header::CONTENT_TYPE);
     // Pages of other origins can post text and forms without permission, but not JSON.
     let is_json = kind
@@ -73,19 +75,42 @@ async fn collect(mut body: Body, most: usize) -> Result<Vec<u8>> {
     }
 }
 
+/// A request that was read.
+pub(crate) struct Received<T> {
+    pub(crate) fields: T,
+    pub(crate) ignored: Ignored,
+    /// Its client's share of the server.
+    pub(crate) share: Share,
+}
+
 /// Reads the fields of a body, and lists those that are unknown if that is not an error.
-pub(crate) fn read_fields<T>(
-    app: &App,
+///
+/// To read a large body takes a while: it is read on a blocking thread, and counts as a request of its client.
+pub(crate) async fn receive<T: Send + 'static>(
+    app: &Arc<App>,
+    client: &Client,
     headers: &HeaderMap,
-    body: &str,
-    read: impl FnOnce(&mut Fields<'_>) -> Result<T>,
-) -> Result<(T, Ignored)> {
+    body: Body,
+    read: impl FnOnce(&mut Fields<'_>, &ServerLimits) -> Result<T> + Send + 'static,
+) -> Result<Received<T>> {
+    let body = read_json(app, headers, body).await?;
+    let share = app.clients.enter(client)?;
     let is_asked = headers.get(LENIENT).is_some_and(|value| value == "true");
-    let unread = Unread::new(app.config.lenient || is_asked);
-    let mut fields = Fields::of_body(body, &unread)?;
-    let value = read(&mut fields)?;
-    fields.finish()?;
-    Ok((value, Ignored(unread.into_names())))
+    let is_lenient = app.config.lenient || is_asked;
+    let limits = app.config.limits.clone();
+    let work = move || {
+        let unread = Unread::new(is_lenient);
+        let mut fields = Fields::of_body(&body, &unread)?;
+        let value = read(&mut fields, &limits)?;
+        fields.finish()?;
+        Ok((value, Ignored(unread.into_names())))
+    };
+    let (fields, ignored) = app.prepare(work).await?;
+    Ok(Received {
+        fields,
+        ignored,
+        share,
+    })
 }
 
 /// Unknown fields of a request.

@@ -46,6 +46,8 @@ pub struct ServerLimits {
     pub generation_time: Duration,
     /// Maximum time to compile the constraint of a request.
     pub compile_time: Duration,
+    /// Maximum time for a request to wait until its constraint is compiled, if those of others are before.
+    pub compile_wait: Duration,
     /// Time for requests in progress to finish after the server was asked to stop.
     pub stop_time: Duration,
     /// Maximum number of new tokens per output, if the request sets none.
@@ -78,6 +80,7 @@ impl Default for ServerLimits {
             write_time: Duration::from_secs(30),
             generation_time: Duration::from_secs(600),
             compile_time: Duration::from_secs(5),
+            compile_wait: Duration::from_secs(30),
             stop_time: Duration::from_secs(30),
             new_tokens: 4_096,
             outputs: 16,

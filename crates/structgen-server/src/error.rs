@@ -1,5 +1,7 @@
 //! Errors in the format of OpenAI's API: `{"error": {"message", "type", "param", "code"}}`.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -105,11 +107,21 @@ impl ApiError {
     /// Returns the body of the reply, or of the event in a stream that fails.
     pub(crate) fn body(&self) -> Value {
         json!({"error": {
-            "message": self.message,
+            "message": shortened(&self.message),
             "type": self.kind(),
-            "param": self.param,
+            "param": self.param.as_deref().map(shortened),
             "code": self.code,
         }})
+    }
+}
+
+/// Maximum number of characters of a text in an error: names and values of a request may have megabytes.
+const MOST_SHOWN: usize = 4_096;
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_SHOWN) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
     }
 }
 

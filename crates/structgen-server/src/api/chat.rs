@@ -12,7 +12,7 @@ use structgen::decode::GeneratedToken;
 use structgen::vocab::Vocabulary;
 
 use super::fields::{Stream, add_extras, take_labels, take_max_tokens, usage_json};
-use crate::body::{read_fields, read_json};
+use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
@@ -95,9 +95,11 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
-    let body = read_json(&app, &headers, body).await?;
-    let limits = &app.config.limits;
-    let (request, ignored) = read_fields(&app, &headers, &body, |fields| read(fields, limits))?;
+    let Received {
+        fields: request,
+        ignored,
+        share,
+    } = receive(&app, &client, &headers, body, read).await?;
     let served = app.models.get(request.model.as_deref()).await?;
     let chunks = Chunks {
         id: new_id("chatcmpl-"),
@@ -106,7 +108,7 @@ pub(crate) async fn create(
         settings: request.ask.settings.clone(),
         has_usage: request.stream.has_usage,
     };
-    let job = app.start(served, request.ask, &client).await?;
+    let job = app.start(served, request.ask, share).await?;
     let response = match request.stream.is_wanted {
         true => stream(&app, job, chunks).await?,
         false => chunks.whole(job).await?.into_response(),

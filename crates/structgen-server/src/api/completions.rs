@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use structgen::vocab::{TokenId, Tokenizer};
 
 use super::fields::{Stream, add_extras, take_labels, take_max_tokens, usage_json};
-use crate::body::{read_fields, read_json};
+use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
@@ -104,33 +104,43 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
-    let body = read_json(&app, &headers, body).await?;
-    let limits = &app.config.limits;
-    let (request, ignored) = read_fields(&app, &headers, &body, |fields| read(fields, limits))?;
+    let Received {
+        fields: request,
+        ignored,
+        share,
+    } = receive(&app, &client, &headers, body, read).await?;
     let served = app.models.get(request.model.as_deref()).await?;
-    let mut completions = Completions {
+    let (prompts, echoed) = match request.echoes {
+        false => (request.prompts, Vec::new()),
+        true => {
+            let served = Arc::clone(&served);
+            app.prepare(move || with_texts(request.prompts, served.model.tokenizer()))
+                .await?
+        }
+    };
+    let completions = Completions {
         id: new_id("cmpl-"),
         created: unix_time(),
         model: served.name.clone(),
         settings: request.settings.clone(),
         has_usage: request.stream.has_usage,
-        echoed: Vec::new(),
+        echoed,
     };
     let mut jobs = Vec::new();
-    for prompt in request.prompts {
-        let echoed = request
-            .echoes
-            .then(|| text_of(&prompt, served.model.tokenizer()));
-        completions
-            .echoed
-            .push(echoed.transpose()?.unwrap_or_default());
+    // Each prompt counts as a request of the client.
+    let mut share = Some(share);
+    for prompt in prompts {
+        let share = match share.take() {
+            Some(share) => share,
+            None => app.clients.enter(&client)?,
+        };
         let ask = Ask {
             prompt,
             target: request.target.clone(),
             tools: None,
             settings: request.settings.clone(),
         };
-        let job = app.start(Arc::clone(&served), ask, &client).await;
+        let job = app.start(Arc::clone(&served), ask, share).await;
         jobs.push(job.map_err(about_prompt)?);
     }
     let response = match request.stream.is_wanted {
@@ -157,14 +167,17 @@ fn about_prompt(mut error: ApiError) -> ApiError {
     error
 }
 
-fn text_of(prompt: &Prompt, tokenizer: &Tokenizer) -> Result<String> {
-    match prompt {
+/// Returns prompts, and the text of each.
+fn with_texts(prompts: Vec<Prompt>, tokenizer: &Tokenizer) -> Result<(Vec<Prompt>, Vec<String>)> {
+    let text = |prompt: &Prompt| match prompt {
         Prompt::Text(text) => Ok(text.clone()),
         Prompt::Tokens(tokens) => tokenizer
             .decode(tokens, false)
             .map_err(|error| ApiError::invalid("prompt", error.to_string())),
         Prompt::Chat(_) => Ok(String::new()),
-    }
+    };
+    let texts = prompts.iter().map(text).collect::<Result<_>>()?;
+    Ok((prompts, texts))
 }
 
 /// Writes completions, whole or in chunks.
@@ -174,7 +187,7 @@ struct Completions {
     model: String,
     settings: Settings,
     has_usage: bool,
-    /// The prefix of each prompt's completions: the prompt itself, if it is echoed.
+    /// The text of each prompt, if it is echoed.
     echoed: Vec<String>,
 }
 
@@ -187,6 +200,11 @@ impl Completions {
             "model": self.model,
             "choices": choices,
         })
+    }
+
+    /// Returns the text before a prompt's completions.
+    fn prefix(&self, prompt: usize) -> &str {
+        self.echoed.get(prompt).map_or("", String::as_str)
     }
 
     /// Returns the index of a prompt's output among all choices.
@@ -206,7 +224,7 @@ impl Completions {
                 let logprobs = self.settings.logprobs;
                 let mut choice = json!({
                     "index": self.index(prompt, output),
-                    "text": format!("{}{}", self.echoed[prompt], done.generation.text),
+                    "text": format!("{}{}", self.prefix(prompt), done.generation.text),
                     "logprobs": logprobs.map(|others| completion_logprobs(tokens, others, &vocabulary)),
                     "finish_reason": finish_reason(&done.generation, false),
                 });
@@ -249,9 +267,9 @@ impl Completions {
         mut job: Job,
         mut first: Option<Update>,
     ) -> std::result::Result<Result<Usage>, Gone> {
-        if !self.echoed[prompt].is_empty() {
+        if !self.prefix(prompt).is_empty() {
             for output in 0..self.settings.options.sequences {
-                let choice = self.choice(prompt, output, &self.echoed[prompt]);
+                let choice = self.choice(prompt, output, self.prefix(prompt));
                 events.data(&self.object(vec![choice])).await?;
             }
         }

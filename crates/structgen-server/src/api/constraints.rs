@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -12,7 +12,8 @@ use structgen::constraint::CompiledConstraint;
 use structgen::vocab::TokenId;
 use structgen::{CancelToken, Checker, Constraint, Misfit, Profile, SchemaOptions};
 
-use crate::body::{read_fields, read_json};
+use crate::body::{Received, receive};
+use crate::clients::Client;
 use crate::error::{ApiError, Result};
 use crate::generation::{Target, Wanted, constraint_of, token_text};
 use crate::models::ServedModel;
@@ -24,11 +25,11 @@ const LISTED: usize = 1_000;
 /// Checks whether a text matches a constraint, and if not, where and why.
 pub(crate) async fn check(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
-    let body = read_json(&app, &headers, body).await?;
-    let ((target, text, profile), ignored) = read_fields(&app, &headers, &body, |fields| {
+    let received = receive(&app, &client, &headers, body, |fields, _| {
         let target = needed(Target::read_plain(fields)?)?;
         let text: String = fields.need("text")?;
         let profile = match fields.take::<String>("profile")?.as_deref() {
@@ -41,14 +42,18 @@ pub(crate) async fn check(
             }
         };
         Ok((target, text, profile))
-    })?;
-    let token = CancelToken::with_timeout(app.config.limits.compile_time);
-    let work = move || {
+    });
+    let Received {
+        fields: (target, text, profile),
+        ignored,
+        share: _share,
+    } = received.await?;
+    let work = move |cancel: &CancelToken| {
         let refused = |error: structgen::Error| ApiError::of(&error, &target.param);
         let mut options = SchemaOptions::new().with_profile(profile);
-        options.cancel = Some(token.clone());
+        options.cancel = Some(cancel.clone());
         let constraint: Constraint = constraint_of(&target, &options)?;
-        let checker = Checker::cancellable(&constraint, token).map_err(refused)?;
+        let checker = Checker::cancellable(&constraint, cancel.clone()).map_err(refused)?;
         checker.check(text.as_bytes()).map_err(refused)
     };
     let reply = match app.compile(work).await? {
@@ -74,11 +79,11 @@ fn described(misfit: &Misfit) -> Value {
 /// Returns what a model may write after the beginning of an output.
 pub(crate) async fn masks(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
-    let body = read_json(&app, &headers, body).await?;
-    let (request, ignored) = read_fields(&app, &headers, &body, |fields| {
+    let received = receive(&app, &client, &headers, body, |fields, _| {
         let model: Option<String> = fields.take("model")?;
         let target = needed(Target::read_plain(fields)?)?;
         let prefix = match fields.take::<Vec<u32>>("tokens")? {
@@ -87,17 +92,20 @@ pub(crate) async fn masks(
         };
         let most: usize = fields.take("limit")?.unwrap_or(100);
         Ok((model, target, prefix, most.min(LISTED)))
-    })?;
-    let (name, target, prefix, most) = request;
+    });
+    let Received {
+        fields: (name, target, prefix, most),
+        ignored,
+        share: _share,
+    } = received.await?;
     let served = app.models.get(name.as_deref()).await?;
-    let token = CancelToken::with_timeout(app.config.limits.compile_time);
-    let work = move || {
+    let work = move |cancel: &CancelToken| {
         let refused = |error: structgen::Error| ApiError::of(&error, &target.param);
         let mut options = SchemaOptions::new();
-        options.cancel = Some(token.clone());
+        options.cancel = Some(cancel.clone());
         let constraint = constraint_of(&target, &options)?;
-        let compiled = served.compile(&constraint, &token).map_err(refused)?;
-        mask_after(&served, &compiled, &prefix, most, token)
+        let compiled = served.compile(&constraint, cancel).map_err(refused)?;
+        mask_after(&served, &compiled, &prefix, most, cancel.clone())
     };
     let reply = app.compile(work).await?;
     Ok(ignored.mark(Json(reply).into_response()))

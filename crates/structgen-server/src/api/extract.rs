@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 use structgen::{Extracting, Extraction, LongText, SchemaExtractor, Source};
 
 use super::fields::{take_labels, take_max_tokens};
-use crate::body::{read_fields, read_json};
+use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
 use crate::fields::Fields;
-use crate::generation::{Goal, How, Plan, Settings, Target, describe_field, describe_seconds};
+use crate::generation::{
+    Goal, How, Plan, PlanKey, Settings, Target, describe_field, describe_seconds,
+};
 use crate::models::ServedModel;
 use crate::state::App;
 
@@ -104,17 +106,22 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
-    let body = read_json(&app, &headers, body).await?;
-    let limits = &app.config.limits;
-    let (request, ignored) = read_fields(&app, &headers, &body, |fields| read(fields, limits))?;
+    let Received {
+        fields: request,
+        ignored,
+        share: _share,
+    } = receive(&app, &client, &headers, body, read).await?;
     let served = app.models.get(request.model.as_deref()).await?;
-    let _share = app.clients.enter(&client)?;
     let plan = plan(&app, &served, &request).await?;
     let How::Extraction { extractor, .. } = &plan.how else {
         return Err(ApiError::internal("the plan is no extraction"));
     };
-    let tokenizer = served.model.tokenizer();
-    let mut options = request.settings.options_for(tokenizer, limits.new_tokens)?;
+    let work = {
+        let (served, settings) = (Arc::clone(&served), request.settings.clone());
+        let most = app.config.limits.new_tokens;
+        move || settings.options_for(served.model.tokenizer(), most)
+    };
+    let mut options = app.prepare(work).await?;
     // The rest of the context depends on each text.
     options.max_new_tokens = request.settings.options.max_new_tokens;
     let mut extractor = SchemaExtractor::clone(extractor)
@@ -145,16 +152,20 @@ pub(crate) async fn create(
 }
 
 async fn plan(app: &App, served: &Arc<ServedModel>, request: &ExtractRequest) -> Result<Arc<Plan>> {
-    let goal = Goal {
-        target: &request.target,
-        tools: None,
-        reasoning: structgen::tools::Reasoning::Off,
-        reasoning_tokens: None,
+    let (target, source) = (request.target.clone(), request.source);
+    let work = move || {
+        let goal = Goal {
+            target: &target,
+            tools: None,
+            reasoning: structgen::tools::Reasoning::Off,
+            reasoning_tokens: None,
+        };
+        let key = PlanKey::of(&format!("extraction {source:?} {}", goal.key()));
+        Ok((target, key))
     };
-    let source = request.source;
-    let key = format!("extraction {source:?} {}", goal.key());
-    let (served_by, target) = (Arc::clone(served), request.target.clone());
-    app.plan_for(served, &key, move |cancel| {
+    let (target, key) = app.prepare(work).await?;
+    let served_by = Arc::clone(served);
+    app.plan_for(served, key, move |cancel| {
         Plan::extraction(&served_by, &target, source, cancel)
     })
     .await

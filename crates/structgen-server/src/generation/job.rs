@@ -6,25 +6,24 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
-use structgen::CancelToken;
 use structgen::decode::{
     FinishReason, GeneratedToken, Generation, Run,
     request::{GenerateError, GenerationStats, Output},
 };
 use structgen::tools::Reasoning;
 use structgen::vocab::TokenId;
-use tracing::{Instrument, Span};
+use tracing::Span;
 
 use super::cache::PlanKey;
 use super::messages::Conversation;
 use super::pieces::{Piece, Pieces};
 use super::plan::{Goal, Plan, SharedPlan};
-use super::prompt::{render, submit};
+use super::prompt::{Rendered, render, submit};
 use super::report::report;
 use super::settings::Settings;
 use super::target::Target;
 use super::tools::Tools;
-use crate::clients::{Client, Share};
+use crate::clients::Share;
 use crate::error::{ApiError, Result};
 use crate::models::ServedModel;
 use crate::spans;
@@ -115,21 +114,20 @@ impl App {
         self: &Arc<Self>,
         served: Arc<ServedModel>,
         ask: Ask,
-        client: &Client,
+        share: Share,
     ) -> Result<Job> {
         let started = Instant::now();
-        let share = self.clients.enter(client)?;
-        let is_chat = matches!(ask.prompt, Prompt::Chat(_));
         let ask = Arc::new(ask);
-        // The end of the prompt determines whether the answer starts with reasoning.
-        let rendered = match is_chat && !served.model.is_embedded() {
-            true => Some(self.blocking(&served, &ask, render).await?),
-            false => None,
+        let Prepared {
+            rendered,
+            reasoning,
+            key,
+        } = self.blocking(&served, &ask, prepared).await?;
+        let plan = {
+            let (served_by, ask) = (Arc::clone(&served), Arc::clone(&ask));
+            let make = move |cancel: &_| Plan::new(&served_by, ask.goal(reasoning), cancel);
+            self.plan_for(&served, key, make).await?
         };
-        let reasoning = rendered
-            .as_ref()
-            .map_or(Reasoning::Off, |rendered| rendered.reasoning);
-        let plan = self.plan(&served, &ask, reasoning).await?;
         let submitted = {
             let plan = Arc::clone(&plan);
             let most = self.config.limits.new_tokens;
@@ -167,105 +165,41 @@ impl App {
         let (served, ask) = (Arc::clone(served), Arc::clone(ask));
         self.prepare(move || work(&served, &ask)).await
     }
-
-    /// Runs work on a prompt, with limited concurrency.
-    pub(crate) async fn prepare<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let permit = Arc::clone(&self.preparing).acquire_owned().await;
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        });
-        { task.instrument(tracing::info_span!("prepare")).await }
-            .unwrap_or_else(|_| Err(ApiError::internal("the request could not be prepared")))
-    }
-
-    /// Runs work on a constraint, with limited concurrency.
-    pub(crate) async fn compile<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let permit = Arc::clone(&self.compiling).acquire_owned().await;
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        });
-        let made = { task.instrument(tracing::info_span!("compile")).await }
-            .unwrap_or_else(|_| Err(ApiError::internal("the constraint could not be compiled")));
-        made.inspect_err(|error| {
-            if let Some(keyword) = &error.keyword {
-                self.metrics.refused_keyword(keyword);
-            }
-        })
-    }
-
-    /// Returns the plan for a request, compiled now or cached.
-    async fn plan(
-        &self,
-        served: &Arc<ServedModel>,
-        ask: &Arc<Ask>,
-        reasoning: Reasoning,
-    ) -> Result<SharedPlan> {
-        let goal = Goal {
-            target: &ask.target,
-            tools: ask.tools.as_ref(),
-            reasoning,
-            reasoning_tokens: ask.settings.reasoning_tokens,
-        };
-        let (served_by, asked) = (Arc::clone(served), Arc::clone(ask));
-        self.plan_for(served, &goal.key(), move |cancel| {
-            let goal = Goal {
-                target: &asked.target,
-                tools: asked.tools.as_ref(),
-                reasoning,
-                reasoning_tokens: asked.settings.reasoning_tokens,
-            };
-            Plan::new(&served_by, goal, cancel)
-        })
-        .await
-    }
-
-    /// Returns the plan with a key, compiled now or cached.
-    pub(crate) async fn plan_for(
-        &self,
-        served: &Arc<ServedModel>,
-        key: &str,
-        make: impl FnOnce(&CancelToken) -> Result<Plan> + Send + 'static,
-    ) -> Result<SharedPlan> {
-        let key = PlanKey::of(key);
-        if let Some(plan) = served.plans.get(key) {
-            self.metrics.constraint_hits.add(1);
-            return Ok(plan);
-        }
-        self.metrics.constraint_misses.add(1);
-        let cancel = CancelToken::with_timeout(self.config.limits.compile_time);
-        // When a client disconnects, work for it ends.
-        let guard = CancelOnDrop(cancel.clone());
-        let started = Instant::now();
-        let served = Arc::clone(served);
-        let made = self.compile(move || {
-            // Another request may have compiled the same plan in the meantime.
-            if let Some(plan) = served.plans.get(key) {
-                return Ok(plan);
-            }
-            let plan = SharedPlan::new(make(&cancel)?);
-            served.plans.put(key, &plan);
-            Ok(plan)
-        });
-        let made = made.await;
-        drop(guard);
-        self.metrics.compile_time.observe(started.elapsed());
-        made
-    }
 }
 
-struct CancelOnDrop(CancelToken);
+/// What is known of a request before its constraint is compiled.
+struct Prepared {
+    rendered: Option<Rendered>,
+    /// Whether the answer starts with reasoning.
+    reasoning: Reasoning,
+    key: PlanKey,
+}
 
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
+fn prepared(served: &ServedModel, ask: &Ask) -> Result<Prepared> {
+    let is_chat = matches!(ask.prompt, Prompt::Chat(_));
+    // The end of the prompt determines whether the answer starts with reasoning.
+    let rendered = match is_chat && !served.model.is_embedded() {
+        true => Some(render(served, ask)?),
+        false => None,
+    };
+    let reasoning = rendered
+        .as_ref()
+        .map_or(Reasoning::Off, |rendered| rendered.reasoning);
+    Ok(Prepared {
+        rendered,
+        reasoning,
+        key: PlanKey::of(&ask.goal(reasoning).key()),
+    })
+}
+
+impl Ask {
+    fn goal(&self, reasoning: Reasoning) -> Goal<'_> {
+        Goal {
+            target: &self.target,
+            tools: self.tools.as_ref(),
+            reasoning,
+            reasoning_tokens: self.settings.reasoning_tokens,
+        }
     }
 }
 

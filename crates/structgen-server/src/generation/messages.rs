@@ -15,8 +15,8 @@ pub(crate) struct Conversation {
     pub(crate) last_user_text: Option<String>,
 }
 
-/// Maximum number of messages in a conversation.
-const MOST_MESSAGES: usize = 4_096;
+/// Maximum number of messages in a conversation, or of the items that it is read from.
+pub(crate) const MOST_MESSAGES: usize = 4_096;
 
 impl Conversation {
     /// Reads `messages`.
@@ -42,8 +42,11 @@ impl Conversation {
         self.messages.push(ChatMessage::new(role, text));
     }
 
-    /// Adds a call to the previous message if that is the assistant's, or else to a new one.
-    pub(crate) fn push_call(&mut self, call: Value) {
+    /// Adds calls to the previous message if that is the assistant's, or else to a new one.
+    pub(crate) fn push_calls(&mut self, added: Vec<Value>) {
+        if added.is_empty() {
+            return;
+        }
         let is_open =
             |message: &ChatMessage| message.fields().get("role") == Some(&"assistant".into());
         let message = match self.messages.last().is_some_and(is_open) {
@@ -53,7 +56,7 @@ impl Conversation {
         let message = message.unwrap_or_else(|| ChatMessage::assistant(Value::Null));
         let calls = message.fields().get("tool_calls").and_then(Value::as_array);
         let mut calls = calls.cloned().unwrap_or_default();
-        calls.push(call);
+        calls.extend(added);
         self.messages.push(message.with("tool_calls", calls));
     }
 
@@ -188,4 +191,24 @@ pub(crate) fn past_call(
         call["id"] = id.into();
     }
     Ok(call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_belong_to_the_answer_before_them() {
+        let mut conversation = Conversation::default();
+        conversation.push("assistant", "a".to_owned());
+        conversation.push_calls(vec![json!(1), json!(2)]);
+        conversation.push_calls(vec![json!(3)]);
+        conversation.push("user", "b".to_owned());
+        conversation.push_calls(Vec::new());
+        conversation.push_calls(vec![json!(4)]);
+        let calls: Vec<_> = { conversation.messages.iter() }
+            .map(|message| message.fields().get("tool_calls").cloned())
+            .collect();
+        assert_eq!(calls, [Some(json!([1, 2, 3])), None, Some(json!([4]))]);
+    }
 }

@@ -88,13 +88,11 @@ impl Settings {
         match fields.take::<OneOrMany>("stop")? {
             None => {}
             Some(OneOrMany::One(stop)) => params.options.stop = vec![stop],
-            Some(OneOrMany::Many(stop)) if stop.len() <= MOST_STOPS => params.options.stop = stop,
-            Some(OneOrMany::Many(_)) => {
-                let message = format!("there may be at most {MOST_STOPS} stop strings");
-                return Err(ApiError::invalid(fields.path_of("stop"), message));
-            }
+            Some(OneOrMany::Many(stop)) => params.options.stop = stop,
         }
+        check_texts(&params.options.stop, MOST_STOPS, &fields.path_of("stop"))?;
         let bad_words = fields.take::<Vec<String>>("bad_words")?.unwrap_or_default();
+        check_texts(&bad_words, MOST_BAD_WORDS, &fields.path_of("bad_words"))?;
         let ignores_eos = fields.take("ignore_eos")?.unwrap_or(false);
         let mut settings = Self {
             options: params.options.clone(),
@@ -152,11 +150,28 @@ impl Settings {
         self.steps = extras.take("steps")?.unwrap_or(false);
         self.reasoning_tokens = extras.take("reasoning_tokens")?;
         if let Some(mut named) = extras.object("params")? {
-            for (name, value) in named.rest() {
+            let given = named.rest();
+            let bytes = given
+                .iter()
+                .map(|(name, value)| name.len() + value.get().len());
+            if bytes.sum::<usize>() > MOST_PARAM_BYTES {
+                let path = named.path();
+                let message = format!("{path} may have at most {MOST_PARAM_BYTES} bytes");
+                return Err(ApiError::invalid(path, message));
+            }
+            // To set a parameter takes time in proportion to all of them.
+            let biases = std::mem::take(&mut params.options.sampling.logit_bias);
+            for (name, value) in given {
                 *has_seed |= name == "seed";
                 *has_temperature |= name == "temperature";
                 set(params, &name, value, &named.path_of(&name))?;
             }
+            if params.options.sampling.logit_bias.is_empty() {
+                params.options.sampling.logit_bias = biases;
+            }
+            check_texts(&params.options.stop, MOST_STOPS, &named.path_of("stop"))?;
+            let bad_words = params.options.sampling.bad_words.len();
+            check_number(bad_words, MOST_BAD_WORDS, &named.path_of("bad_words"))?;
         }
         extras.finish()
     }
@@ -225,6 +240,37 @@ impl Settings {
 
 /// Maximum number of stop strings per request.
 const MOST_STOPS: usize = 16;
+
+/// Maximum number of banned texts per request. Each output compares them with its end at every token.
+const MOST_BAD_WORDS: usize = 256;
+
+/// Maximum bytes of a stop string or a banned text.
+const MOST_TEXT_BYTES: usize = 1_024;
+
+/// Maximum bytes of all names and values in `structgen.params`.
+const MOST_PARAM_BYTES: usize = 64 << 10;
+
+/// Returns an error for too many texts, or one that is too long.
+fn check_texts(texts: &[String], most: usize, path: &str) -> Result<()> {
+    check_number(texts.len(), most, path)?;
+    match texts.iter().any(|text| text.len() > MOST_TEXT_BYTES) {
+        true => {
+            let message = format!("{path}: a text may have at most {MOST_TEXT_BYTES} bytes");
+            Err(ApiError::invalid(path, message))
+        }
+        false => Ok(()),
+    }
+}
+
+fn check_number(number: usize, most: usize, path: &str) -> Result<()> {
+    match number > most {
+        true => {
+            let message = format!("{path} may have at most {most} items");
+            Err(ApiError::invalid(path, message))
+        }
+        false => Ok(()),
+    }
+}
 
 /// Number of tokens to report per step: of those allowed, and of those refused.
 const STEP_ALTERNATIVES: usize = 5;

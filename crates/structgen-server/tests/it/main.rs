@@ -5,6 +5,7 @@ mod chat;
 mod contract;
 mod endpoints;
 mod models;
+mod overload;
 mod ported;
 mod reasoning;
 mod responses;

@@ -17,8 +17,9 @@ use structgen::decode::{FinishReason, GeneratedToken};
 use structgen::vocab::Vocabulary;
 
 use self::items::{Event, Items};
+use self::request::ResponseRequest;
 pub(crate) use self::store::Responses;
-use crate::body::{read_fields, read_json};
+use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::error::{ApiError, Result};
 use crate::generation::{Conversation, Done, Job, Prompt, Update, Usage, chat_logprobs, steps};
@@ -33,27 +34,21 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
-    let body = read_json(&app, &headers, body).await?;
-    let limits = &app.config.limits;
-    let (request, ignored) = read_fields(&app, &headers, &body, |fields| {
-        request::read(fields, limits)
-    })?;
+    let Received {
+        fields: mut request,
+        ignored,
+        share,
+    } = receive(&app, &client, &headers, body, request::read).await?;
     let served = app.models.get(request.model.as_deref()).await?;
-    let mut conversation = match &request.previous {
-        None => Conversation::default(),
-        Some(id) => { app.responses.conversation(id, client) }
-            .ok_or_else(|| not_kept(id).with_param("previous_response_id"))?,
-    };
-    conversation.extend(request.input);
-    let mut ask = request.ask;
-    if let Prompt::Chat(chat) = &mut ask.prompt {
-        chat.conversation = conversation.clone();
-        // Instructions belong to one response; later ones have their own.
-        if let Some(instructions) = request.instructions {
-            let message = ChatMessage::system(instructions);
-            chat.conversation.messages.insert(0, message);
+    let work = {
+        let app = Arc::clone(&app);
+        move || {
+            let conversation = conversation(&app, client, &mut request)?;
+            Ok((request, conversation))
         }
-    }
+    };
+    let (request, conversation) = app.prepare(work).await?;
+    let ask = request.ask;
     let writer = Writer {
         app: Arc::clone(&app),
         client,
@@ -68,7 +63,7 @@ pub(crate) async fn create(
         items: Items::default(),
         number: 0,
     };
-    let mut job = app.start(served, ask, &client).await.map_err(about_input)?;
+    let mut job = app.start(served, ask, share).await.map_err(about_input)?;
     let response = match request.is_streamed {
         true => {
             // Errors before the first token become ordinary error replies.
@@ -90,6 +85,25 @@ pub(crate) async fn create(
         false => Json(writer.whole(job).await.map_err(about_input)?).into_response(),
     };
     Ok(ignored.mark(response))
+}
+
+/// Returns the conversation that a request continues, with its input; and adds it to what is asked.
+fn conversation(app: &App, client: Client, request: &mut ResponseRequest) -> Result<Conversation> {
+    let mut conversation = match &request.previous {
+        None => Conversation::default(),
+        Some(id) => { app.responses.conversation(id, client) }
+            .ok_or_else(|| not_kept(id).with_param("previous_response_id"))?,
+    };
+    conversation.extend(std::mem::take(&mut request.input));
+    if let Prompt::Chat(chat) = &mut request.ask.prompt {
+        chat.conversation = conversation.clone();
+        // Instructions belong to one response; later ones have their own.
+        if let Some(instructions) = request.instructions.take() {
+            let message = ChatMessage::system(instructions);
+            chat.conversation.messages.insert(0, message);
+        }
+    }
+    Ok(conversation)
 }
 
 /// Renames the parameter of an error from `messages` to `input`.

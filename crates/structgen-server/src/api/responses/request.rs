@@ -8,8 +8,8 @@ use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, parse};
 use crate::generation::{
-    Ask, Chat, Conversation, Nesting, Prompt, Settings, Target, Tools, content_text, named_schema,
-    past_call,
+    Ask, Chat, Conversation, MOST_MESSAGES, Nesting, Prompt, Settings, Target, Tools, content_text,
+    named_schema, past_call,
 };
 
 /// A request for a response.
@@ -164,13 +164,26 @@ fn input(fields: &mut Fields<'_>) -> Result<Conversation> {
         return Ok(conversation);
     }
     fields.put_back("input", input);
-    for item in fields.objects("input")?.unwrap_or_default() {
-        add_item(&mut conversation, item)?;
+    let items = fields.list("input")?.unwrap_or_default();
+    if items.len() > MOST_MESSAGES {
+        let message = format!("input may have at most {MOST_MESSAGES} items");
+        return Err(ApiError::invalid("input", message));
     }
+    let mut calls = Vec::new();
+    for (path, item) in items {
+        let item = Fields::of_value(item, path, fields.unread())?;
+        add_item(&mut conversation, &mut calls, item)?;
+    }
+    conversation.push_calls(calls);
     Ok(conversation)
 }
 
-fn add_item(conversation: &mut Conversation, mut item: Fields<'_>) -> Result<()> {
+/// Adds an item to a conversation, or to the calls after its last message.
+fn add_item(
+    conversation: &mut Conversation,
+    calls: &mut Vec<Value>,
+    mut item: Fields<'_>,
+) -> Result<()> {
     let kind: Option<String> = item.take("type")?;
     // Items of earlier responses come back with these fields.
     let _: Option<String> = item.take("id")?;
@@ -192,6 +205,7 @@ fn add_item(conversation: &mut Conversation, mut item: Fields<'_>) -> Result<()>
             let path = item.path_of("content");
             let content = item.raw("content").ok_or_else(|| item.missing("content"))?;
             let text = content_text(content, &path, item.unread())?;
+            conversation.push_calls(std::mem::take(calls));
             conversation.push(role, text);
         }
         "function_call" => {
@@ -199,8 +213,7 @@ fn add_item(conversation: &mut Conversation, mut item: Fields<'_>) -> Result<()>
             let name: String = item.need("name")?;
             let path = item.path_of("arguments");
             let arguments: String = item.need("arguments")?;
-            let call = past_call(Some(call_id), &name, &arguments, &path)?;
-            conversation.push_call(call);
+            calls.push(past_call(Some(call_id), &name, &arguments, &path)?);
         }
         "function_call_output" => {
             let call_id: String = item.need("call_id")?;
@@ -208,6 +221,7 @@ fn add_item(conversation: &mut Conversation, mut item: Fields<'_>) -> Result<()>
             let output = item.raw("output").ok_or_else(|| item.missing("output"))?;
             let text = content_text(output, &path, item.unread())?;
             let message = ChatMessage::tool(text).with("tool_call_id", call_id);
+            conversation.push_calls(std::mem::take(calls));
             conversation.messages.push(message);
         }
         // Earlier reasoning is not part of later prompts.
