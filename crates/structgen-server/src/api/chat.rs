@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use structgen::decode::GeneratedToken;
 use structgen::vocab::Vocabulary;
 
-use super::fields::{Stream, add_extras, take_labels, take_max_tokens, usage_json};
+use super::fields::{FINGERPRINT, Stream, add_extras, take_labels, take_max_tokens, usage_json};
 use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
@@ -25,9 +25,6 @@ use crate::ids::new_id;
 use crate::models::unix_time;
 use crate::sse::{self, Events, Gone};
 use crate::state::App;
-
-/// The version of the server that answered.
-const FINGERPRINT: &str = concat!("structgen-", env!("CARGO_PKG_VERSION"));
 
 struct ChatRequest {
     model: Option<String>,

@@ -1,5 +1,6 @@
 //! `POST /v1/completions`: text after raw prompts.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use structgen::vocab::{TokenId, Tokenizer};
 
-use super::fields::{Stream, add_extras, take_labels, take_max_tokens, usage_json};
+use super::fields::{FINGERPRINT, Stream, add_extras, take_labels, take_max_tokens, usage_json};
 use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
@@ -126,7 +127,7 @@ pub(crate) async fn create(
         has_usage: request.stream.has_usage,
         echoed,
     };
-    let mut jobs = Vec::new();
+    let mut jobs = VecDeque::new();
     // Each prompt counts as a request of the client.
     let mut share = Some(share);
     for prompt in prompts {
@@ -141,17 +142,19 @@ pub(crate) async fn create(
             settings: request.settings.clone(),
         };
         let job = app.start(Arc::clone(&served), ask, share).await;
-        jobs.push(job.map_err(about_prompt)?);
+        jobs.push_back(job.map_err(about_prompt)?);
     }
     let response = match request.stream.is_wanted {
         true => {
             // Errors before the first token become ordinary error replies.
-            let first = match jobs.first_mut() {
-                Some(job) => job.next().await?,
+            let first = match jobs.pop_front() {
+                Some(job) => Some(Begun::of(job).await.map_err(about_prompt)?),
                 None => None,
             };
+            let begun = first.into_iter().chain(jobs.into_iter().map(Begun::later));
+            let begun: Vec<Begun> = begun.collect();
             sse::reply(&app, |events| async move {
-                completions.write(&events, jobs, first).await
+                completions.write(&events, begun).await
             })
         }
         false => completions.whole(jobs).await?.into_response(),
@@ -180,6 +183,27 @@ fn with_texts(prompts: Vec<Prompt>, tokenizer: &Tokenizer) -> Result<(Vec<Prompt
     Ok((prompts, texts))
 }
 
+/// A job, or all of it if it had no text.
+enum Begun {
+    Runs(Box<Job>, Option<Update>),
+    Ended(Vec<Done>, Usage),
+}
+
+impl Begun {
+    /// Waits for the first part of a job's outputs.
+    async fn of(mut job: Job) -> Result<Self> {
+        if let Some(first) = job.next().await? {
+            return Ok(Self::Runs(Box::new(job), Some(first)));
+        }
+        let (done, usage) = job.finish().await?;
+        Ok(Self::Ended(done, usage))
+    }
+
+    fn later(job: Job) -> Self {
+        Self::Runs(Box::new(job), None)
+    }
+}
+
 /// Writes completions, whole or in chunks.
 struct Completions {
     id: String,
@@ -198,8 +222,17 @@ impl Completions {
             "object": "text_completion",
             "created": self.created,
             "model": self.model,
+            "system_fingerprint": FINGERPRINT,
             "choices": choices,
         })
+    }
+
+    fn chunk(&self, choices: Vec<Value>) -> Value {
+        let mut chunk = self.object(choices);
+        if self.has_usage {
+            chunk["usage"] = Value::Null;
+        }
+        chunk
     }
 
     /// Returns the text before a prompt's completions.
@@ -212,7 +245,7 @@ impl Completions {
         prompt * self.settings.options.sequences + output
     }
 
-    async fn whole(&self, jobs: Vec<Job>) -> Result<Json<Value>> {
+    async fn whole(&self, jobs: VecDeque<Job>) -> Result<Json<Value>> {
         let mut choices = Vec::new();
         let mut usage = Usage::default();
         for (prompt, job) in jobs.into_iter().enumerate() {
@@ -225,7 +258,7 @@ impl Completions {
                 let mut choice = json!({
                     "index": self.index(prompt, output),
                     "text": format!("{}{}", self.prefix(prompt), done.generation.text),
-                    "logprobs": logprobs.map(|others| completion_logprobs(tokens, others, &vocabulary)),
+                    "logprobs": logprobs.map(|others| completion_logprobs(tokens, others, &vocabulary, &mut 0)),
                     "finish_reason": finish_reason(&done.generation, false),
                 });
                 let steps = self.settings.steps.then(|| steps(tokens, &vocabulary));
@@ -239,21 +272,16 @@ impl Completions {
     }
 
     /// Streams the outputs of each prompt in turn; all are generated concurrently.
-    async fn write(
-        &self,
-        events: &Events,
-        jobs: Vec<Job>,
-        mut first: Option<Update>,
-    ) -> std::result::Result<(), Gone> {
+    async fn write(&self, events: &Events, jobs: Vec<Begun>) -> std::result::Result<(), Gone> {
         let mut usage = Usage::default();
         for (prompt, job) in jobs.into_iter().enumerate() {
-            match self.write_one(events, prompt, job, first.take()).await? {
+            match self.write_one(events, prompt, job).await? {
                 Ok(used) => usage.add(used),
                 Err(error) => return events.data(&about_prompt(error).body()).await,
             }
         }
         if self.has_usage {
-            let mut chunk = self.object(Vec::new());
+            let mut chunk = self.chunk(Vec::new());
             chunk["usage"] = usage_json(usage);
             events.data(&chunk).await?;
         }
@@ -264,16 +292,42 @@ impl Completions {
         &self,
         events: &Events,
         prompt: usize,
-        mut job: Job,
-        mut first: Option<Update>,
+        job: Begun,
     ) -> std::result::Result<Result<Usage>, Gone> {
         if !self.prefix(prompt).is_empty() {
             for output in 0..self.settings.options.sequences {
                 let choice = self.choice(prompt, output, self.prefix(prompt));
-                events.data(&self.object(vec![choice])).await?;
+                events.data(&self.chunk(vec![choice])).await?;
             }
         }
+        let finished = match job {
+            Begun::Runs(job, first) => self.write_texts(events, prompt, *job, first).await?,
+            Begun::Ended(done, usage) => Ok((done, usage)),
+        };
+        let (done, usage) = match finished {
+            Ok(finished) => finished,
+            Err(error) => return Ok(Err(error)),
+        };
+        for (output, done) in done.iter().enumerate() {
+            let mut choice = self.choice(prompt, output, "");
+            choice["finish_reason"] = finish_reason(&done.generation, false).into();
+            add_extras(&mut choice, None, done.report.clone());
+            events.data(&self.chunk(vec![choice])).await?;
+        }
+        Ok(Ok(usage))
+    }
+
+    /// Writes the texts of a prompt's outputs as they are generated.
+    async fn write_texts(
+        &self,
+        events: &Events,
+        prompt: usize,
+        mut job: Job,
+        mut first: Option<Update>,
+    ) -> std::result::Result<Result<(Vec<Done>, Usage)>, Gone> {
         let vocabulary = Arc::clone(job.served.model.tokenizer().vocabulary());
+        let lists = self.settings.logprobs.is_some() || self.settings.steps;
+        let mut offsets = vec![0; self.settings.options.sequences];
         loop {
             let next = match first.take() {
                 Some(update) => Ok(Some(update)),
@@ -281,7 +335,7 @@ impl Completions {
             };
             let update = match next {
                 Ok(Some(update)) => update,
-                Ok(None) => break,
+                Ok(None) => return Ok(job.finish().await),
                 Err(error) => return Ok(Err(error)),
             };
             let text: String = { update.pieces.iter() }
@@ -290,35 +344,20 @@ impl Completions {
                     _ => "",
                 })
                 .collect();
-            let lists = self.settings.logprobs.is_some() || self.settings.steps;
-            if !text.is_empty() || lists {
-                let mut choice = self.choice(prompt, update.output, &text);
-                let tokens = &update.tokens;
-                if let Some(others) = self.settings.logprobs {
-                    choice["logprobs"] = completion_logprobs(tokens, others, &vocabulary);
-                }
-                let steps = self.settings.steps.then(|| steps(tokens, &vocabulary));
-                add_extras(&mut choice, steps, None);
-                events.data(&self.object(vec![choice])).await?;
+            if text.is_empty() && !lists {
+                continue;
             }
+            let mut choice = self.choice(prompt, update.output, &text);
+            let tokens = &update.tokens;
+            if let Some(others) = self.settings.logprobs
+                && let Some(offset) = offsets.get_mut(update.output)
+            {
+                choice["logprobs"] = completion_logprobs(tokens, others, &vocabulary, offset);
+            }
+            let steps = self.settings.steps.then(|| steps(tokens, &vocabulary));
+            add_extras(&mut choice, steps, None);
+            events.data(&self.chunk(vec![choice])).await?;
         }
-        let (done, usage) = match job.finish().await {
-            Ok(finished) => finished,
-            Err(error) => return Ok(Err(error)),
-        };
-        for (
-            output,
-            Done {
-                generation, report, ..
-            },
-        ) in done.iter().enumerate()
-        {
-            let mut choice = self.choice(prompt, output, "");
-            choice["finish_reason"] = finish_reason(generation, false).into();
-            add_extras(&mut choice, None, report.clone());
-            events.data(&self.object(vec![choice])).await?;
-        }
-        Ok(Ok(usage))
     }
 
     fn choice(&self, prompt: usize, output: usize, text: &str) -> Value {

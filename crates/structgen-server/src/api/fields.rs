@@ -6,6 +6,9 @@ use crate::error::{ApiError, Result};
 use crate::fields::Fields;
 use crate::generation::Usage;
 
+/// The version of the server that answered.
+pub(crate) const FINGERPRINT: &str = concat!("structgen-", env!("CARGO_PKG_VERSION"));
+
 /// Whether and how a reply is streamed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stream {

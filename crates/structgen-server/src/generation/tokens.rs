@@ -35,11 +35,13 @@ fn described(id: TokenId, logprob: f32, vocabulary: &Vocabulary) -> Value {
     })
 }
 
-/// Returns the log probabilities of tokens in the format of completions.
+/// Returns the log probabilities of tokens in the format of completions. `offset` is the number of characters before
+/// the first token, and then after the last one.
 pub(crate) fn completion_logprobs(
     tokens: &[GeneratedToken],
     others: usize,
     vocabulary: &Vocabulary,
+    offset: &mut usize,
 ) -> Value {
     let top = |token: &GeneratedToken| {
         let others = token.alternatives.iter().take(others);
@@ -49,11 +51,18 @@ pub(crate) fn completion_logprobs(
         };
         Value::Object(others.map(named).collect())
     };
+    let start = |token: &GeneratedToken| {
+        let bytes = { vocabulary.token_bytes(token.id) }.unwrap_or_default();
+        // Each character has one byte that does not continue another.
+        let begun = bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+        std::mem::replace(offset, *offset + begun)
+    };
+    let offsets: Vec<usize> = tokens.iter().map(start).collect();
     json!({
         "tokens": tokens.iter().map(|token| text(token.id, vocabulary)).collect::<Vec<_>>(),
         "token_logprobs": tokens.iter().map(logprob).collect::<Vec<_>>(),
         "top_logprobs": tokens.iter().map(top).collect::<Vec<_>>(),
-        "text_offset": tokens.iter().map(|token| token.span.start).collect::<Vec<_>>(),
+        "text_offset": offsets,
     })
 }
 

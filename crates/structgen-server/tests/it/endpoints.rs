@@ -76,6 +76,60 @@ fn prompts_may_be_tokens_and_log_probabilities_are_listed() {
 }
 
 #[test]
+fn offsets_of_tokens_count_characters() {
+    let server = serve();
+    let mut body = json!({"prompt": "x", "guided_regex": "(é€){5}b", "logprobs": 1});
+    let last_offset = |choices: Vec<&Value>| {
+        let offsets =
+            { choices.iter() }.filter_map(|choice| choice["logprobs"]["text_offset"].as_array());
+        offsets.flatten().last().unwrap().as_u64().unwrap()
+    };
+    let reply = server.post("/v1/completions", &body).expect(200);
+    assert_eq!(last_offset(vec![&reply["choices"][0]]), 10, "{reply}");
+    assert!(
+        reply["system_fingerprint"]
+            .as_str()
+            .unwrap()
+            .starts_with("structgen-")
+    );
+    body["stream"] = true.into();
+    let chunks = server.stream("/v1/completions", &body).chunks();
+    let choices = chunks
+        .iter()
+        .flat_map(|chunk| chunk["choices"].as_array().unwrap());
+    assert_eq!(last_offset(choices.collect()), 10);
+}
+
+#[test]
+fn chunks_of_completions_have_no_usage_before_the_last() {
+    let server = serve();
+    let body = json!({"prompt": "x", "guided_regex": "[ab]{4}", "stream": true,
+        "stream_options": {"include_usage": true}});
+    let chunks = server.stream("/v1/completions", &body).chunks();
+    let (last, others) = chunks.split_last().unwrap();
+    assert!(last["usage"]["completion_tokens"].as_u64().unwrap() > 0);
+    assert!(
+        others
+            .iter()
+            .all(|chunk| chunk.as_object().unwrap()["usage"].is_null())
+    );
+    assert!(
+        chunks
+            .iter()
+            .all(|chunk| chunk["system_fingerprint"].is_string())
+    );
+}
+
+#[test]
+fn a_completion_that_fails_before_its_first_token_is_no_stream() {
+    let server = serve_with(|config| config.limits.generation_time = std::time::Duration::ZERO);
+    for (path, field) in [("/v1/completions", "prompt"), ("/v1/responses", "input")] {
+        let body = json!({field: "x", "guided_regex": "[ab]{4}", "stream": true});
+        assert_eq!(server.stream(path, &body).status, 408, "{path}");
+    }
+}
+
+#[test]
 fn the_time_of_a_request_ends_with_its_stream() {
     let server = serve();
     let body = json!({"prompt": "x", "stream": true, "ignore_eos": true, "max_tokens": 1000,
