@@ -198,3 +198,31 @@ fn fields_that_are_not_honoured_are_refused_by_name() {
         assert!(found.starts_with(param), "{fields}: {error}");
     }
 }
+
+#[test]
+fn every_token_of_a_message_has_its_log_probability() {
+    let server = serve();
+    // Each token is held back until it is known not to start a stop text.
+    let body = json!({"input": "x", "guided_regex": "[ab]{12}", "stop": ["aX", "bX"], "top_logprobs": 1,
+        "store": false});
+    let reply = server.post("/v1/responses", &body).expect(200);
+    let listed = reply["output"][0]["content"][0]["logprobs"]
+        .as_array()
+        .unwrap()
+        .len();
+    let chat = json!({"messages": [{"role": "user", "content": "x"}], "guided_regex": "[ab]{12}",
+        "stop": ["aX", "bX"], "logprobs": true, "top_logprobs": 1});
+    let chat = server.post("/v1/chat/completions", &chat).expect(200);
+    let of_chat = chat["choices"][0]["logprobs"]["content"]
+        .as_array()
+        .unwrap();
+    assert_eq!(listed, of_chat.len());
+    let mut body = body;
+    body["stream"] = true.into();
+    let events = server.stream("/v1/responses", &body).events();
+    let deltas = { events.iter() }.filter(|(name, _)| name == "response.output_text.delta");
+    let streamed: usize = deltas
+        .map(|(_, data)| data["logprobs"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(streamed, listed);
+}

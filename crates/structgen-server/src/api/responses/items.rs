@@ -55,6 +55,12 @@ impl Items {
         events
     }
 
+    /// Returns whether the last item is a message that may go on.
+    pub(super) fn is_in_message(&self) -> bool {
+        let last = self.items.last();
+        self.is_open && last.is_some_and(|item| item.kind == Kind::Message)
+    }
+
     /// Ends the last item.
     pub(super) fn close(&mut self) -> Vec<Event> {
         let mut events = Vec::new();

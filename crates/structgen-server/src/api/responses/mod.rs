@@ -22,7 +22,9 @@ pub(crate) use self::store::Responses;
 use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::error::{ApiError, Result};
-use crate::generation::{Conversation, Done, Job, Prompt, Update, Usage, chat_logprobs, steps};
+use crate::generation::{
+    Conversation, Done, Job, Piece, Prompt, Update, Usage, chat_logprobs, steps,
+};
 use crate::ids::new_id;
 use crate::models::unix_time;
 use crate::sse::{self, Events, Gone};
@@ -61,6 +63,7 @@ pub(crate) async fn create(
         logprobs: ask.settings.logprobs,
         conversation,
         items: Items::default(),
+        pending: Vec::new(),
         number: 0,
     };
     let mut job = app.start(served, ask, share).await.map_err(about_input)?;
@@ -179,6 +182,8 @@ struct Writer {
     /// Everything before the answer.
     conversation: Conversation,
     items: Items,
+    /// The log probabilities of tokens whose text is not final yet.
+    pending: Vec<Value>,
     /// The sequence number of the next event.
     number: usize,
 }
@@ -223,14 +228,28 @@ impl Writer {
 
     /// Adds more of the answer, and returns the events that describe it.
     fn take(&mut self, update: &Update, vocabulary: &Vocabulary) -> Vec<Event> {
-        let mut logprobs = self.describe(&update.tokens, vocabulary);
-        let mut events = Vec::new();
-        for piece in &update.pieces {
-            events.extend(self.items.push(piece, std::mem::take(&mut logprobs)));
-        }
+        let described = self.describe(&update.tokens, vocabulary);
+        self.pending.extend(described);
+        let mut events = self.push(&update.pieces);
         if self.has_steps && !update.tokens.is_empty() {
             let steps = json!({"tokens": steps(&update.tokens, vocabulary)});
             events.push(("structgen.tokens", steps));
+        }
+        events
+    }
+
+    /// Adds pieces. Log probabilities belong to the text of messages; those of reasoning and calls are not listed.
+    fn push(&mut self, pieces: &[Piece]) -> Vec<Event> {
+        let mut events = Vec::new();
+        for piece in pieces {
+            let logprobs = match piece {
+                Piece::Content(_) => std::mem::take(&mut self.pending),
+                _ => Vec::new(),
+            };
+            events.extend(self.items.push(piece, logprobs));
+        }
+        if !pieces.is_empty() {
+            self.pending.clear();
         }
         events
     }
@@ -254,8 +273,10 @@ impl Writer {
         let Some(done) = done.into_iter().next() else {
             return (events, self.response("completed", Some(usage)));
         };
-        for piece in &done.pieces {
-            events.extend(self.items.push(piece, Vec::new()));
+        events.extend(self.push(&done.pieces));
+        // The last tokens may have no text of their own, such as the end of a stop text.
+        if !self.pending.is_empty() && self.items.is_in_message() {
+            events.extend(self.push(&[Piece::Content(String::new())]));
         }
         events.extend(self.items.close());
         let is_cut = done.generation.finish == FinishReason::MaxTokens;
