@@ -68,6 +68,7 @@ fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<CompletionRequ
         return Err(ApiError::invalid("prompt", message));
     }
     let mut settings = Settings::read(fields, limits)?;
+    settings.refuse_reasoning()?;
     let most = take_max_tokens(fields, &["max_tokens", "n_predict"])?;
     settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
     let count: Option<usize> = fields.take("n")?;

@@ -84,7 +84,8 @@ fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<ExtractRequest
     }
     let most = take_max_tokens(fields, &["max_tokens"])?;
     settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
-    settings.set_outputs(None, limits)?;
+    settings.need_one_output()?;
+    settings.refuse_reasoning()?;
     take_labels(fields)?;
     // The endpoint always reports confidence.
     settings.options.log_probs = true;

@@ -8,6 +8,7 @@ use structgen::vocab::TokenId;
 
 use super::job::{Ask, Chat, Prompt};
 use super::plan::{How, Plan};
+use super::settings::Settings;
 use super::tools::Tools;
 use crate::error::{ApiError, Result};
 use crate::models::ServedModel;
@@ -97,6 +98,32 @@ fn check_nothing_is_left_out(
     Ok(())
 }
 
+/// Returns an error for fields that only a chat template or a model that reasons would read, where a value is
+/// extracted from the last message instead.
+fn check_nothing_is_for_a_template(chat: &Chat, settings: &Settings) -> Result<()> {
+    let effort = chat.reasoning_effort.as_deref();
+    let given = [
+        (
+            "reasoning_effort",
+            effort.is_some_and(|effort| effort != "none"),
+        ),
+        ("chat_template_kwargs", !chat.variables.is_empty()),
+        ("continue_final_message", chat.continues_final_message),
+        ("add_generation_prompt", chat.omits_generation_prompt),
+        (
+            "structgen.reasoning_tokens",
+            settings.reasoning_tokens.is_some(),
+        ),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = format!("{name}: the model extracts values, without a chat template");
+            Err(ApiError::invalid(name, message))
+        }
+    }
+}
+
 /// Returns whether a prompt ends where reasoning starts, as with some templates.
 fn opens_reasoning(prompt: &ChatPrompt, format: &ToolFormat) -> bool {
     let end = prompt.text().trim_end();
@@ -130,6 +157,9 @@ pub(super) fn submit(
         Prompt::Tokens(_) => None,
     };
     let mut request = if let (How::Extraction { extractor, .. }, Some(text)) = (&plan.how, &text) {
+        if let Prompt::Chat(chat) = &ask.prompt {
+            check_nothing_is_for_a_template(chat, &settings)?;
+        }
         extractor.request(text).map_err(refused)?
     } else {
         // The embedded model extracts greedily; other models sample at temperature 1, as OpenAI's do.

@@ -176,6 +176,28 @@ impl Settings {
         extras.finish()
     }
 
+    /// Requires that a single output is requested.
+    pub(crate) fn need_one_output(&self) -> Result<()> {
+        match self.options.sequences {
+            1 => Ok(()),
+            _ => {
+                let message = "structgen.params.sequences must be 1: there is a single output";
+                Err(ApiError::invalid("structgen.params.sequences", message))
+            }
+        }
+    }
+
+    /// Refuses a limit of reasoning, where no chat template asks for any.
+    pub(crate) fn refuse_reasoning(&self) -> Result<()> {
+        match self.reasoning_tokens {
+            None => Ok(()),
+            Some(_) => {
+                let message = "structgen.reasoning_tokens is for conversations";
+                Err(ApiError::invalid("structgen.reasoning_tokens", message))
+            }
+        }
+    }
+
     /// Sets the number of outputs.
     pub(crate) fn set_outputs(
         &mut self,
@@ -218,6 +240,12 @@ impl Settings {
         room: usize,
     ) -> Result<GenerateOptions> {
         let mut options = self.options.clone();
+        let width = tokenizer.vocabulary().len();
+        let has_token = |id: u32| usize::try_from(id).is_ok_and(|id| id < width);
+        if let Some(id) = { options.sampling.logit_bias.keys() }.find(|&&id| !has_token(id)) {
+            let message = format!("logit_bias: the model has no token {id}");
+            return Err(ApiError::invalid("logit_bias", message));
+        }
         for word in &self.bad_words {
             // A word may start a text or follow a space.
             for text in [word.clone(), format!(" {word}")] {

@@ -357,6 +357,83 @@ fn structural_tags_are_lowered_and_refused_by_their_pointer() {
 }
 
 #[test]
+fn fields_that_nothing_would_read_are_refused() {
+    let server = serve();
+    let with = |mut body: Value, fields: Value| {
+        let fields = fields.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(fields);
+        body
+    };
+    let plain = |fields| with(json!({"prompt": "x", "guided_choice": ["a"]}), fields);
+    let response = |fields| with(json!({"input": "x", "guided_choice": ["a"]}), fields);
+    let extract = |fields| with(json!({"schema": {"type": "integer"}, "text": "3"}), fields);
+    let format = json!({"type": "json_schema", "json_schema": {"schema": {"type": "integer"}}});
+    let tool = json!({"type": "function", "function": {"name": "f"}});
+    for target in [json!({"response_format": format}), json!({"tools": [tool]})] {
+        for (fields, param) in [
+            (json!({"reasoning_effort": "high"}), "reasoning_effort"),
+            (
+                json!({"structgen": {"reasoning_tokens": 5}}),
+                "structgen.reasoning_tokens",
+            ),
+            (
+                json!({"chat_template_kwargs": {"a": 1}}),
+                "chat_template_kwargs",
+            ),
+            (
+                json!({"continue_final_message": true}),
+                "continue_final_message",
+            ),
+            (
+                json!({"add_generation_prompt": false}),
+                "add_generation_prompt",
+            ),
+        ] {
+            let body = with(ask(fields), target.clone());
+            let error = server.post("/v1/chat/completions", &body).expect(400);
+            assert_eq!(error["error"]["param"], param, "{body}");
+        }
+    }
+    let reasons = json!({"structgen": {"reasoning_tokens": 5}});
+    let several = json!({"structgen": {"params": {"sequences": 2}}});
+    for (path, body, param) in [
+        (
+            "/v1/completions",
+            plain(reasons.clone()),
+            "structgen.reasoning_tokens",
+        ),
+        (
+            "/v1/completions",
+            plain(json!({"logit_bias": {"999999": 1}})),
+            "logit_bias",
+        ),
+        (
+            "/v1/extract",
+            extract(reasons),
+            "structgen.reasoning_tokens",
+        ),
+        (
+            "/v1/extract",
+            extract(several.clone()),
+            "structgen.params.sequences",
+        ),
+        (
+            "/v1/responses",
+            response(several),
+            "structgen.params.sequences",
+        ),
+        (
+            "/v1/responses",
+            response(json!({"stream": true, "stream_options": {"include_usage": true}})),
+            "stream_options.include_usage",
+        ),
+    ] {
+        let error = server.post(path, &body).expect(400);
+        assert_eq!(error["error"]["param"], param, "{path}: {error}");
+    }
+}
+
+#[test]
 fn messages_that_clients_send_back_may_have_nulls() {
     let server = serve();
     let messages = json!([

@@ -113,6 +113,7 @@ fn conversation(app: &App, client: Client, request: &mut ResponseRequest) -> Res
 fn about_input(mut error: ApiError) -> ApiError {
     match error.param.as_deref() {
         Some("messages") => error.param = Some("input".to_owned()),
+        Some("reasoning_effort") => error.param = Some("reasoning.effort".to_owned()),
         Some("max_tokens") => error.param = Some("max_output_tokens".to_owned()),
         _ => {}
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use structgen::chat::ChatMessage;
 
-use crate::api::fields::{Stream, take_labels, take_max_tokens};
+use crate::api::fields::{take_labels, take_max_tokens};
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, parse};
@@ -52,7 +52,7 @@ pub(super) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Res
     let mut settings = Settings::read(fields, limits)?;
     let most = take_max_tokens(fields, &["max_output_tokens"])?;
     settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
-    settings.set_outputs(None, limits)?;
+    settings.need_one_output()?;
     let has_logprobs = includes_logprobs(fields)?;
     match fields.take("top_logprobs")? {
         None if has_logprobs => settings.set_logprobs(0, "top_logprobs", limits)?,
@@ -78,7 +78,11 @@ pub(super) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Res
     take_labels(fields)?;
     let _: Option<Map<String, Value>> = fields.take("metadata")?;
     let is_stored = fields.take("store")?.unwrap_or(true);
-    let stream = Stream::read(fields)?;
+    let is_streamed = fields.take("stream")?.unwrap_or(false);
+    // Usage is part of the response, streamed or not.
+    if let Some(options) = fields.object("stream_options")? {
+        options.finish()?;
+    }
     for (name, only) in [
         ("truncation", json!("disabled")),
         ("background", json!(false)),
@@ -102,7 +106,7 @@ pub(super) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Res
             settings,
         },
         is_stored,
-        is_streamed: stream.is_wanted,
+        is_streamed,
         repeated,
     })
 }
