@@ -198,6 +198,13 @@ impl Engine {
             heads_width: handle.heads_width,
         };
         let has_events = request.has_events();
+        // Outputs beyond the limit must not take memory before they are refused.
+        {
+            let mut queue = handle.shared.queue();
+            queue.remove_ended();
+            let waiting = queue.tasks().saturating_add(request.count());
+            handle.limits.check_queue(waiting)?;
+        }
         let tasks = request.tasks(&resources)?;
         let bytes_per_token = handle.target.cache_bytes_per_token;
         for task in &tasks.tasks {

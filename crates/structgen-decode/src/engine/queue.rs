@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::run::Channel;
 use crate::scheduler::Tasks;
+use crate::task::TaskSize;
 use crate::{FinishReason, GenerateError};
 
 /// The requests that wait for a scheduler, and the workers that take them.
@@ -74,6 +75,12 @@ impl Queue {
         let at = self.waiting.partition_point(before);
         self.tasks += submission.tasks.tasks.len();
         self.waiting.insert(at, submission);
+    }
+
+    /// Returns the size of the first task of the request that is next.
+    pub(super) fn next_size(&self) -> Option<TaskSize> {
+        let next = self.waiting.front()?;
+        next.tasks.tasks.first().map(|task| task.size())
     }
 
     pub(super) fn pop(&mut self) -> Option<Submission> {

@@ -84,9 +84,7 @@ impl Worker {
         queue.remove_ended();
         let ended = queue.take_ended();
         let mut refused = Vec::new();
-        // Leave to an idle worker what it could start at once.
-        while (self.scheduler.is_idle() || queue.idle == 0)
-            && self.scheduler.has_room()
+        while self.takes_next(&queue)
             && let Some(Submission { tasks, channel }) = queue.pop()
         {
             match self.scheduler.submit_tasks(tasks) {
@@ -106,6 +104,16 @@ impl Worker {
             self.end_unstarted(ended);
         }
         !is_over
+    }
+
+    /// Returns whether this worker should take the next request: an idle one takes any, and it leaves to other idle
+    /// workers what they could start at once.
+    fn takes_next(&self, queue: &Queue) -> bool {
+        let has_room = || {
+            let next = queue.next_size();
+            next.is_some_and(|next| self.scheduler.has_room_for(next))
+        };
+        self.scheduler.is_idle() || (queue.idle == 0 && has_room())
     }
 
     /// Ends a request that was cancelled, or whose time was over, while it waited.

@@ -125,11 +125,10 @@ impl<'j> Canonicalizer<'_, 'j> {
                 !members.iter().any(is_it)
             });
             for (member, value) in &members {
-                let asked = obligation.members.iter().find(|(asked, _)| asked == member);
-                is_met |= match asked {
-                    Some(&(_, node)) => self.contains(node, value)?,
-                    None => false,
-                };
+                let asked = obligation.members.iter();
+                for &(_, node) in asked.filter(|(asked, _)| asked == member) {
+                    is_met |= self.contains(node, value)?;
+                }
             }
             if !is_met {
                 return Ok(false);
