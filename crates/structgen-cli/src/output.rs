@@ -226,6 +226,11 @@ fn results() -> std::sync::MutexGuard<'static, Results> {
     results.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns whether `--output` names a file for the results.
+pub(crate) fn is_file() -> bool {
+    !matches!(*results(), Results::StandardOutput)
+}
+
 /// Writes text to the results, and flushes it.
 pub(crate) fn write(text: &str) -> io::Result<()> {
     let mut out = results();

@@ -21,7 +21,7 @@ use crate::error::DONE;
 use crate::extraction::{ExtractionArgs, PassedOn};
 use crate::input::TextArgs;
 use crate::interrupt;
-use crate::output::{detail, note, write_line};
+use crate::output::{self, detail, note, write_line};
 use crate::schema_args::{ShortSchemaArgs, SourceArg};
 use crate::settings::{Settings, SettingsArgs};
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "jsonl", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Append to a file, and skip the input lines that it already covers. Line n of the file belongs to line n of the
-    /// input, errors included; ids that both have must agree
+    /// input, errors included; ids that both have must agree. Cannot be used with --output
     #[arg(long, value_name = "OUT", requires = "jsonl")]
     resume: Option<PathBuf>,
     /// Fail on a text that exceeds the model's context. By default it is read in overlapping windows, whose answers are
@@ -92,6 +92,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     // Cheap checks come first: a missing file is reported before a model is loaded.
     let mut settings = args.settings.settings()?;
+    if args.resume.is_some() && output::is_file() {
+        let error = "--resume writes to its own file: it cannot be used with --output";
+        return Err(anyhow!(error).into());
+    }
     args.results.results.ask(&mut settings.options);
     settings.check()?;
     if let (Some(flag), true) = (args.results.of_one_output(), settings.lists_outputs()) {

@@ -158,3 +158,23 @@ fn a_line_is_answered_before_the_next_one_is_there() {
     drop(input);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn a_file_to_resume_is_not_replaced_by_the_one_of_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let input = write(dir.path(), "in.jsonl", "Ada is 36\nBob is 7\n");
+    let done = "{\"name\":\"Ada\",\"age\":36}\n";
+    let out = write(dir.path(), "out.jsonl", done);
+    let out = out.to_str().unwrap();
+    let mut after = extract(&schema, &input, &["--resume", out, "-o", out]);
+    let mut before = structgen(["--output", out, "extract", "--jsonl", "--schema"]);
+    before.arg(&schema).arg("--file").arg(&input);
+    for command in [&mut after, before.args(["--resume", out])] {
+        run(command).is_bad_input(&["--resume", "--output"]);
+        assert_eq!(fs::read_to_string(out).unwrap(), done);
+    }
+    // With a server too.
+    let server = ["--resume", out, "-o", out, "--server", "127.0.0.1:1"];
+    run(&mut extract(&schema, &input, &server)).is_bad_input(&["--resume", "--output"]);
+}
