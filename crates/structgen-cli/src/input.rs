@@ -53,6 +53,18 @@ impl TextArgs {
         }
     }
 
+    /// Reads the bytes of a JSON text, like [`read_bytes`](Self::read_bytes). A file with the extension of YAML is
+    /// converted to JSON.
+    pub(crate) fn read_json_bytes(&self) -> anyhow::Result<(Vec<u8>, String)> {
+        let (bytes, name) = self.read_bytes()?;
+        if !self.file.as_deref().is_some_and(is_yaml) {
+            return Ok((bytes, name));
+        }
+        let json = yaml::to_json(&utf8(bytes, &name)?)
+            .with_context(|| format!("{name} is not YAML that is JSON"))?;
+        Ok((json.into_bytes(), format!("{name} (as JSON)")))
+    }
+
     /// Reads the text, which must be UTF-8.
     pub(crate) fn read(&self) -> anyhow::Result<String> {
         let (bytes, name) = self.read_bytes()?;

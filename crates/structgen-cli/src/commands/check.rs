@@ -2,15 +2,12 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
-
 use crate::Outcome;
 use crate::constraint_args::ConstraintArgs;
 use crate::error::{DONE, does_not_fit};
 use crate::explaining::refusal;
-use crate::input::{TextArgs, is_yaml, utf8};
+use crate::input::TextArgs;
 use crate::output::{tell, write_line};
-use crate::yaml;
 
 /// Options of `structgen check`.
 #[derive(clap::Args, Debug)]
@@ -51,15 +48,10 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
     if args.jsonl {
         return super::check_jsonl::run_texts(&checker, args.text.open_lines()?, is_json);
     }
-    let (mut text, mut name) = args.text.read_bytes()?;
-    if is_json && args.text.file.as_deref().is_some_and(is_yaml) {
-        let yaml = utf8(text, &name)?;
-        let json = yaml::to_json(&yaml);
-        text = json
-            .with_context(|| format!("{name} is not YAML that is JSON"))?
-            .into_bytes();
-        name.push_str(" (as JSON)");
-    }
+    let (text, name) = match is_json {
+        true => args.text.read_json_bytes()?,
+        false => args.text.read_bytes()?,
+    };
     match checker.check(&text)? {
         None => {
             write_line("the text matches")?;

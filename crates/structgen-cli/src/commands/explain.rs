@@ -41,7 +41,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let given = args.constraint.read()?;
     let explainer = given.explainer()?;
-    let (mut text, name) = args.text.read_bytes()?;
+    // The text before a token is the beginning of an output, which is JSON.
+    let (mut text, name) = match args.constraint.schema.is_some() && args.token.is_none() {
+        true => args.text.read_json_bytes()?,
+        false => args.text.read_bytes()?,
+    };
     let compiled = args
         .vocabulary
         .compile(&given.constraint, args.constraint.timeout.token())?;

@@ -123,3 +123,20 @@ fn a_constraint_has_to_be_named() {
     let none = explain(&["text"]);
     none.is_bad_input(&["--schema, --regex, --grammar, --tools or --structural-tag"]);
 }
+
+#[test]
+fn data_may_be_yaml_as_for_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = r#"{"properties": {"a": {"type": "integer"}}}"#;
+    let explained = |name: &str, data: &str| {
+        let file = crate::support::write(dir.path(), name, data);
+        explain(&["--schema", schema, "--file", file.to_str().unwrap()])
+    };
+    assert_eq!(explained("good.yaml", "a: 1\n").out, "the text matches\n");
+    let refused = explained("bad.yml", "a: x\n");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    for says in ["bad.yml (as JSON) does not match", "#/properties/a/type"] {
+        assert!(refused.out.contains(says), "{says}: {refused:?}");
+    }
+    explained("broken.yaml", "a: [1\n").is_bad_input(&["broken.yaml", "line 2"]);
+}
