@@ -88,6 +88,16 @@ impl Checker {
         })
     }
 
+    /// Returns the checker with another token, such as one whose deadline is for the next text only. Nothing is compiled
+    /// again.
+    #[must_use]
+    pub fn with_cancel_token(&self, token: impl Into<Option<CancelToken>>) -> Self {
+        Self {
+            compiled: self.compiled.clone(),
+            cancel: token.into(),
+        }
+    }
+
     /// Returns the number of nodes in the constraint's automaton, whose states are computed as texts are read.
     #[must_use]
     pub fn nodes(&self) -> usize {

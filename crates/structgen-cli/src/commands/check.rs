@@ -13,11 +13,12 @@ use crate::output::{tell, write_line};
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Schemas are taken exactly: any order of keys, any way to write a number or a string, whitespace up to a bound.\n\
-    With --jsonl and a constraint, each line of the input is a text (a value of JSON, for a schema), and of the output {\"line\", \"accepted\", \"error\"?}.\n\
+    With --jsonl and a constraint, each line of the input is a text (a value of JSON, for a schema), and of the output {\"line\", \"accepted\", \"error\"?}. \
+    \"accepted\" is null for a line that could not be checked within a limit, such as --timeout.\n\
     With --jsonl alone, a line of the input is {\"id\", \"json_schema\" | \"regex\" | \"gbnf\", \"draft\"?, \"instances\": [text, …]} and a line of \
     the output {\"id\", \"ok\", \"accepted\": [bool, …], \"error\"?, \"warnings\"?}, where \"ok\" says whether the constraint compiled.\n\n\
     With --jsonl, --timeout is for each line.\n\n\
-    Exit codes: 0 the text matches (--jsonl alone: every line was answered), 1 it does not, 2 bad input."
+    Exit codes: 0 the text matches (--jsonl alone: every line was answered), 1 it does not, 2 bad input, or a text that could not be checked."
 )]
 pub(crate) struct Args {
     /// Read one text per line; without a constraint, one constraint with its texts per line
@@ -46,7 +47,8 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
     let is_json = args.constraint.schema.is_some();
     let checker = given.checker()?;
     if args.jsonl {
-        return super::check_jsonl::run_texts(&checker, args.text.open_lines()?, is_json);
+        let timeout = &args.constraint.timeout;
+        return super::check_jsonl::run_texts(&checker, timeout, args.text.open_lines()?, is_json);
     }
     let (text, name) = match is_json {
         true => args.text.read_json_bytes()?,

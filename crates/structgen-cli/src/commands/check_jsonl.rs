@@ -45,39 +45,48 @@ struct Answer {
 #[derive(Serialize)]
 struct LineAnswer {
     line: u64,
-    accepted: bool,
+    /// Unknown if the text could not be checked within a limit.
+    accepted: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-/// Checks each line against one constraint. If lines are JSON, empty ones are skipped.
+/// Checks each line against one constraint, each with its own deadline. If lines are JSON, empty ones are skipped.
 pub(crate) fn run_texts(
     checker: &Checker,
+    timeout: &TimeoutArgs,
     input: Box<dyn BufRead + Send>,
     is_json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let mut refused = 0_u64;
+    let (mut refused, mut unknown) = (0_u64, 0_u64);
     for (line, number) in input.split(b'\n').zip(1..) {
         let line = line?;
         let text = line.strip_suffix(b"\r").unwrap_or(&line);
         if is_json && text.trim_ascii().is_empty() {
             continue;
         }
-        // A text that is too expensive to check is an error of its line.
-        let error = match checker.check(text) {
-            Ok(None) => None,
-            Ok(Some(misfit)) => Some(misfit.to_string()),
-            Err(error) => Some(error.to_string()),
+        let (accepted, error) = match checker.with_cancel_token(timeout.token()).check(text) {
+            Ok(None) => (Some(true), None),
+            Ok(Some(misfit)) => (Some(false), Some(misfit.to_string())),
+            Err(error) => (None, Some(error.to_string())),
         };
-        refused += u64::from(error.is_some());
+        refused += u64::from(accepted == Some(false));
+        unknown += u64::from(accepted.is_none());
         let answer = LineAnswer {
             line: number,
-            accepted: error.is_none(),
+            accepted,
             error,
         };
         write_line(&serde_json::to_string(&answer)?)?;
     }
-    Ok(if refused > 0 { does_not_fit() } else { DONE })
+    Ok(match (unknown, refused) {
+        (0, 0) => DONE,
+        (0, _) => does_not_fit(),
+        _ => {
+            error(&format!("lines that could not be checked: {unknown}"));
+            bad_input()
+        }
+    })
 }
 
 pub(crate) fn run(

@@ -260,3 +260,26 @@ fn a_grammar_that_is_not_utf8_is_bad_input() {
     assert_eq!((run.code, run.out.as_str()), (2, ""), "{run:?}");
     assert!(run.err.contains("UTF-8"), "{run:?}");
 }
+
+#[test]
+fn a_timeout_is_for_each_line_and_a_line_that_exceeds_it_is_not_refused() {
+    let slow = ["a"; 20_000].join("+");
+    let input = format!("{slow}\na+a\nb\n");
+    let grammar = r#"root ::= root "+" root | "a""#;
+    let args = ["check", "--jsonl", "--timeout", "2", "--grammar", grammar];
+    let done = run_with(&mut structgen(args), input.as_bytes());
+    let answers: Vec<Value> = { done.out.lines() }
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let accepted: Vec<&Value> = answers.iter().map(|answer| &answer["accepted"]).collect();
+    assert_eq!(
+        accepted,
+        [&Value::Null, &json!(true), &json!(false)],
+        "{done:?}"
+    );
+    let error = answers[0]["error"].as_str().unwrap();
+    assert!(error.contains("milliseconds"), "{error}");
+    assert!(answers[1].get("error").is_none());
+    assert_eq!(done.code, 2, "{done:?}");
+    assert!(done.err.contains("could not be checked: 1"), "{done:?}");
+}
