@@ -135,6 +135,10 @@ fn formats_whose_parts_cannot_be_told_apart_are_refused() {
             "name = 'x'\n[calls]\ntrigger = 'y'\n[call]\nstyle = 'json'\nbegin = 'y'\nname_end = ' '\nid = { begin = '#', pattern = '(' }",
             "`call.id`",
         ),
+        (
+            "name = 'x'\n[calls]\ntrigger = 'y'\n[call]\nstyle = 'json'\nbegin = 'y'\nname_end = ' '\nid = { prefix = 'z', begin = '#', pattern = 'a' }",
+            "`call.id`: a prefix is the end of `call.begin`",
+        ),
     ] {
         let error = ToolFormat::from_toml(toml).unwrap_err().to_string();
         assert!(error.contains(says), "{toml}\n{error}");

@@ -99,6 +99,25 @@ fn pieces_of_arguments_together_are_the_arguments() {
 }
 
 #[test]
+fn a_call_starts_with_the_id_beside_its_name() {
+    for grammar in grammars() {
+        let format = grammar.format();
+        for sample in &format.samples {
+            let (events, _) = events(&grammar, &[sample.output.as_bytes()]);
+            let announced = events.iter().filter_map(|event| match event {
+                Event::CallStarted { id, .. } => Some(id),
+                _ => None,
+            });
+            let ids = sample.calls.iter().map(|call| match &*format.name {
+                "kimi" | "mistral-v11" => &call.id,
+                _ => &None,
+            });
+            assert!(announced.eq(ids), "{}, {}", format.name, sample.about);
+        }
+    }
+}
+
+#[test]
 fn a_character_at_a_time_gives_the_same_events() {
     for grammar in grammars() {
         for sample in &grammar.format().samples {

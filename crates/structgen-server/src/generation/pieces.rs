@@ -1,12 +1,15 @@
 //! Splits the tokens of an output into the parts of an answer: content, reasoning, calls.
 
 use structgen::decode::GeneratedToken;
-use structgen::tools::{Event, ToolParser};
+use structgen::tools::{Event, ToolGrammar, ToolParser};
 use structgen::vocab::{TokenId, Vocabulary};
 
 use super::plan::{How, Plan, Writes};
 use crate::error::{ApiError, Result};
 use crate::ids::new_id;
+
+/// How the ids of calls begin.
+const CALL: &str = "call_";
 
 /// A part of an answer, as it is generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ enum Kind {
 /// The input of a parser of the model's format: final text, and the names of special tokens in between.
 struct Parsed {
     parser: ToolParser,
+    /// Whether the format is one of Mistral's, whose chat templates accept ids of nine letters and digits only.
+    is_mistral: bool,
     text: String,
     /// How much of the text was passed to the parser.
     fed: usize,
@@ -56,12 +61,7 @@ impl Pieces {
     pub(crate) fn new(plan: &Plan) -> Self {
         let kind = match &plan.how {
             How::Free | How::Constrained(_) => Kind::Content,
-            How::Calls { grammar, .. } => Kind::Parsed(Box::new(Parsed {
-                parser: grammar.parser(),
-                text: String::new(),
-                fed: 0,
-                special: std::collections::VecDeque::new(),
-            })),
+            How::Calls { grammar, .. } => Kind::Parsed(Box::new(Parsed::new(grammar))),
             How::Extraction { writes, .. } => match writes {
                 Writes::Content => Kind::Content,
                 Writes::Arguments(name) => Kind::Arguments(Some(name.clone())),
@@ -127,7 +127,7 @@ impl Pieces {
             Kind::Arguments(name) => {
                 let call = name.take().map(|name| Piece::Call {
                     index: 0,
-                    id: new_id("call_"),
+                    id: new_id(CALL),
                     name,
                 });
                 let json = text.to_owned();
@@ -155,6 +155,16 @@ impl Pieces {
 }
 
 impl Parsed {
+    fn new(grammar: &ToolGrammar) -> Self {
+        Self {
+            parser: grammar.parser(),
+            is_mistral: grammar.format().name.starts_with("mistral"),
+            text: String::new(),
+            fed: 0,
+            special: std::collections::VecDeque::new(),
+        }
+    }
+
     fn push(
         &mut self,
         text: &str,
@@ -169,14 +179,14 @@ impl Parsed {
         self.special.extend(placed);
         let mut events = Vec::new();
         self.feed(vocabulary, false, &mut events)?;
-        Ok(pieces(events))
+        Ok(self.pieces(events))
     }
 
     fn finish(&mut self, vocabulary: &Vocabulary) -> Result<Vec<Piece>> {
         let mut events = Vec::new();
         self.feed(vocabulary, true, &mut events)?;
         self.parser.finish(&mut events).map_err(not_in_format)?;
-        Ok(pieces(events))
+        Ok(self.pieces(events))
     }
 
     fn feed(
@@ -206,25 +216,33 @@ impl Parsed {
         }
         Ok(())
     }
+
+    fn pieces(&self, events: Vec<Event>) -> Vec<Piece> {
+        let piece = |event| match event {
+            Event::Text(text) => Some(Piece::Content(text)),
+            Event::Reasoning(text) => Some(Piece::Reasoning(text)),
+            Event::CallStarted { index, name, id } => Some(Piece::Call {
+                index,
+                // The template prints the model's own id in the next turn.
+                id: id.unwrap_or_else(|| self.new_call_id()),
+                name,
+            }),
+            Event::Arguments { index, json } => Some(Piece::Arguments { index, json }),
+            _ => None,
+        };
+        events.into_iter().filter_map(piece).collect()
+    }
+
+    fn new_call_id(&self) -> String {
+        match self.is_mistral {
+            true => new_id("").chars().take(9).collect(),
+            false => new_id(CALL),
+        }
+    }
 }
 
 fn not_in_format(error: structgen::tools::ParseError) -> ApiError {
     ApiError::internal(format!("the output cannot be read: {error}"))
-}
-
-fn pieces(events: Vec<Event>) -> Vec<Piece> {
-    let piece = |event| match event {
-        Event::Text(text) => Some(Piece::Content(text)),
-        Event::Reasoning(text) => Some(Piece::Reasoning(text)),
-        Event::CallStarted { index, name } => Some(Piece::Call {
-            index,
-            id: new_id("call_"),
-            name,
-        }),
-        Event::Arguments { index, json } => Some(Piece::Arguments { index, json }),
-        _ => None,
-    };
-    events.into_iter().filter_map(piece).collect()
 }
 
 /// Parses an object with a name and arguments as a call.
@@ -240,7 +258,7 @@ fn whole_call(json: &str) -> Result<Vec<Piece>> {
     Ok(vec![
         Piece::Call {
             index: 0,
-            id: new_id("call_"),
+            id: new_id(CALL),
             name: call.name,
         },
         Piece::Arguments {
@@ -281,5 +299,54 @@ impl Answer {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use structgen::tools::{Tool, ToolFormat, ToolOptions};
+
+    use super::*;
+
+    /// Returns the ids of the calls of an output.
+    fn ids(format: &str, output: &str) -> Vec<String> {
+        let tools = Tool::list(r#"[{"name": "ping"}]"#).unwrap();
+        let format = ToolFormat::preset(format).unwrap();
+        let grammar = ToolGrammar::new(format, tools, &ToolOptions::new()).unwrap();
+        let mut parsed = Parsed::new(&grammar);
+        parsed.text.push_str(output);
+        let mut events = Vec::new();
+        parsed.feed_text(output.len(), &mut events).unwrap();
+        let calls = parsed.pieces(events).into_iter();
+        calls
+            .filter_map(|piece| match piece {
+                Piece::Call { id, .. } => Some(id),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_call_keeps_the_id_that_the_model_writes_beside_its_name() {
+        let kimi = "<|tool_calls_section_begin|><|tool_call_begin|>functions.ping:3\
+            <|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>";
+        assert_eq!(ids("kimi", kimi), ["functions.ping:3"]);
+        let mistral = "[TOOL_CALLS]ping[CALL_ID]abcDEF123[ARGS]{}";
+        assert_eq!(ids("mistral-v11", mistral), ["abcDEF123"]);
+    }
+
+    #[test]
+    fn a_new_id_is_one_that_the_chat_template_accepts() {
+        let list = r#"[TOOL_CALLS] [{"name": "ping", "arguments": {}}]"#;
+        for (format, output) in [
+            ("mistral", "[TOOL_CALLS]ping[ARGS]{}"),
+            ("mistral-v3", list),
+        ] {
+            let ids = ids(format, output);
+            assert_eq!((ids.len(), ids[0].len()), (1, 9), "{ids:?}");
+            assert!(ids[0].chars().all(|c| c.is_ascii_alphanumeric()), "{ids:?}");
+        }
+        let qwen = "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>";
+        assert!(ids("qwen", qwen)[0].starts_with("call_"));
     }
 }

@@ -157,9 +157,18 @@ impl ToolFormat {
                     }
                 }
             }
-            Call::Json { id, name_end, .. } => {
+            Call::Json {
+                begin,
+                id,
+                name_end,
+                ..
+            } => {
                 if let Some(id) = id {
                     check_pattern("call.id", &id.pattern)?;
+                    if !begin.ends_with(id.prefix.as_deref().unwrap_or_default()) {
+                        let reason = "a prefix is the end of `call.begin`";
+                        return Err(FormatError::entry("call.id", reason));
+                    }
                     if core(&id.begin).is_empty() {
                         let reason = "an id begins with something that tells it from the name";
                         return Err(FormatError::entry("call.id", reason));

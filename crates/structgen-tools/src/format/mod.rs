@@ -230,6 +230,10 @@ pub struct IdFormat {
     pub begin: String,
     /// A regular expression of the ids, over ASCII letters, digits, `_` and `-`.
     pub pattern: String,
+    /// The end of the text before the name, if the id is more than what matches the pattern: it is then the text from
+    /// here on, with the name and `begin`. Of `functions.` is the id `functions.get_weather:0`.
+    #[serde(default)]
+    pub prefix: Option<String>,
 }
 
 /// An argument between tags.
@@ -382,6 +386,16 @@ impl Call {
             ""
         };
         format!("{}{brace}", self.begin())
+    }
+}
+
+impl IdFormat {
+    /// The whole id of a call, given the part of it that matches the pattern.
+    pub(crate) fn whole(&self, name: &str, matched: &str) -> String {
+        match &self.prefix {
+            Some(prefix) => format!("{prefix}{name}{}{matched}", core(&self.begin)),
+            None => matched.to_owned(),
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub enum Event {
         index: usize,
         /// The tool's name.
         name: String,
+        /// The call's id, if the format has it next to the name.
+        id: Option<String>,
     },
     /// More of a call's arguments, as JSON: the pieces, concatenated, are the arguments.
     Arguments {
@@ -142,7 +144,7 @@ pub enum ParseErrorKind {
 /// }
 /// parser.finish(&mut events)?;
 /// assert_eq!(events[0], Event::Text("One moment.".to_owned()));
-/// assert_eq!(events[1], Event::CallStarted { index: 0, name: "now".to_owned() });
+/// assert_eq!(events[1], Event::CallStarted { index: 0, name: "now".to_owned(), id: None });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

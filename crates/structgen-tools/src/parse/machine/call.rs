@@ -42,7 +42,7 @@ impl Machine {
             id_follows = !begin.starts_with(is_name_char);
             let name = &mut self.call.name;
             if !id_follows && let Some(at) = name.rfind(begin) {
-                self.call.id = Some(name[at + begin.len()..].to_owned());
+                self.call.id = Some(id.whole(&name[..at], &name[at + begin.len()..]));
                 name.truncate(at);
             }
         }
@@ -57,7 +57,20 @@ impl Machine {
         events.push(Event::CallStarted {
             index: self.calls,
             name: self.call.name.clone(),
+            id: self.call.id.clone(),
         });
+    }
+
+    /// Ends the id after a name.
+    pub(super) fn end_id(&mut self, id: &str, events: Events<'_>) {
+        if let Call::Json {
+            id: Some(format), ..
+        } = &self.spec.format().call
+        {
+            self.call.id = Some(format.whole(&self.call.name, id));
+        }
+        self.start_call(events);
+        self.behind_name(false);
     }
 
     pub(super) fn behind_name(&mut self, id_follows: bool) {

@@ -241,10 +241,9 @@ impl Machine {
                     id.push(c);
                     return Ok(());
                 }
-                self.call.id = Some(std::mem::take(id));
+                let id = std::mem::take(id);
                 self.give_back(&c.to_string());
-                self.start_call(events);
-                self.behind_name(false);
+                self.end_id(&id, events);
                 Ok(())
             }
             State::Object(_) => self.object(c, events),
