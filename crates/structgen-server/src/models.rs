@@ -1,5 +1,6 @@
 //! The models of a server, by name: loaded when they are first requested.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,8 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::http::StatusCode;
+use serde_json::{Value, json};
 use structgen::Model;
-use structgen::tools::ToolFormat;
+use structgen::chat::{ChatMessage, ChatOptions, ChatTemplate};
+use structgen::tools::{Tool, ToolFormat, ToolGrammar, ToolOptions};
 use tokio::sync::{Mutex, Notify, OwnedMutexGuard, oneshot};
 use tracing::Instrument;
 
@@ -305,9 +308,16 @@ fn load(spec: &ModelSpec, kept_constraints: usize) -> Result<ServedModel> {
     let vocabulary = model.tokenizer().vocabulary();
     let format = match &spec.tool_format {
         Some(format) => Some(format.clone()),
-        None => { DETECTED.iter().filter_map(|name| ToolFormat::preset(name)) }
-            .find(|format| vocabulary.special_token(first_marker(format)).is_some())
-            .or_else(|| ToolFormat::preset("qwen")),
+        None => detected(&model).or_else(|| {
+            if !model.is_embedded() {
+                tracing::warn!(
+                    model = spec.name,
+                    "the model's tokens and chat template do not show how it writes tool calls: the format is {DEFAULT}, \
+                     unless --tool-format names another"
+                );
+            }
+            ToolFormat::preset(DEFAULT)
+        }),
     };
     let format = format.ok_or_else(|| ApiError::internal("there is no format of tool calls"))?;
     let reasons = format.reasoning.as_ref().is_some_and(|reasoning| {
@@ -326,14 +336,98 @@ fn load(spec: &ModelSpec, kept_constraints: usize) -> Result<ServedModel> {
     })
 }
 
-/// The formats recognised by a token of their own, the most specific first.
-const DETECTED: [&str; 7] = [
-    "harmony", "mistral", "deepseek", "kimi", "llama3", "minimax", "qwen",
+/// The format of a model that shows none.
+const DEFAULT: &str = "qwen";
+
+/// The formats that are recognised by their tokens, the most likely of several first.
+const BY_TOKENS: [(&str, &[&str]); 20] = [
+    ("harmony", &["<|channel|>"]),
+    ("mistral", &["[TOOL_CALLS]", "[ARGS]"]),
+    ("mistral-v11", &["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"]),
+    ("mistral-v3", &["[TOOL_CALLS]"]),
+    ("deepseek", &["<｜tool▁calls▁begin｜>"]),
+    ("deepseek-v3.1", &["<｜tool▁calls▁begin｜>"]),
+    ("kimi", &["<|tool_calls_section_begin|>"]),
+    ("command-r7b", &["<|START_ACTION|>"]),
+    ("gemma4", &["<|tool_call>"]),
+    ("functiongemma", &["<start_function_call>"]),
+    ("phi4", &["<|tool_call|>", "<|/tool_call|>"]),
+    ("granite", &["<|tool_call|>"]),
+    ("llama-pythonic", &["<|python_start|>"]),
+    ("llama3", &["<|python_tag|>"]),
+    ("minimax", &["<minimax:tool_call>"]),
+    ("glm", &["<tool_call>", "<arg_key>"]),
+    ("qwen", &["<tool_call>"]),
+    ("qwen-coder", &["<tool_call>"]),
+    ("granite-3.1", &["<tool_call>"]),
+    ("minimax-m1", &["<tool_calls>"]),
 ];
 
-/// Returns the first special token with which a format's calls start.
-fn first_marker(format: &ToolFormat) -> &str {
-    marker(&format.calls.trigger)
+/// Returns the format in which a model writes calls, as far as its vocabulary and its chat template show.
+fn detected(model: &Model) -> Option<ToolFormat> {
+    let tokens = model.tokenizer().vocabulary().tokens();
+    let ordinary: HashSet<&[u8]> = tokens.map(|(_, bytes)| bytes).collect();
+    let vocabulary = model.tokenizer().vocabulary();
+    // In many tokenizers, markers are tokens but not special.
+    let is_token =
+        |text: &str| vocabulary.special_token(text).is_some() || ordinary.contains(text.as_bytes());
+    detect(is_token, model.chat_template().ok())
+}
+
+/// Returns a format whose tokens are there and that reads the call that the template writes; otherwise the first whose
+/// tokens are there, or of all formats the one that reads the call.
+fn detect(is_token: impl Fn(&str) -> bool, template: Option<&ChatTemplate>) -> Option<ToolFormat> {
+    let by_tokens = { BY_TOKENS.iter() }
+        .filter(|(_, tokens)| tokens.iter().all(|token| is_token(token)))
+        .filter_map(|(name, _)| ToolFormat::preset(name));
+    let mut by_tokens: Vec<ToolFormat> = by_tokens.collect();
+    let calls = template.map_or_else(Vec::new, written_calls);
+    let reads = |format: &ToolFormat| calls.iter().any(|call| reads_back(format, call));
+    if let Some(at) = by_tokens.iter().position(reads) {
+        return Some(by_tokens.swap_remove(at));
+    }
+    by_tokens.into_iter().next().or_else(|| {
+        let mut all = ToolFormat::presets().filter_map(ToolFormat::preset);
+        all.find(reads)
+    })
+}
+
+/// A tool, and what a user asks before it is called.
+const TOOL: &str = "get_time_of_zone";
+const QUESTION: &str = "What is the time in zone 7?";
+
+/// Returns what a chat template writes after the question for an answer that is a call, for both forms of arguments
+/// that templates expect.
+fn written_calls(template: &ChatTemplate) -> Vec<String> {
+    let options = ChatOptions {
+        add_generation_prompt: false,
+        ..ChatOptions::default()
+    };
+    let arguments = json!({"zone": 7});
+    let forms = [arguments.clone(), arguments.to_string().into()];
+    let written = |arguments: Value| {
+        let function = json!({"name": TOOL, "arguments": arguments});
+        // Mistral's templates accept ids of this length only.
+        let call = json!({"id": "abcDEF123", "type": "function", "function": function});
+        let answer = ChatMessage::assistant("").with("tool_calls", json!([call]));
+        let messages = [ChatMessage::user(QUESTION), answer];
+        let prompt = template.render(&messages, &options).ok()?;
+        let (_, written) = prompt.text().rsplit_once(QUESTION)?;
+        Some(written.to_owned())
+    };
+    forms.into_iter().filter_map(written).collect()
+}
+
+fn reads_back(format: &ToolFormat, written: &str) -> bool {
+    let schema = json!({"type": "object", "properties": {"zone": {"type": "integer"}}});
+    let Ok(tool) = Tool::new(TOOL, schema) else {
+        return false;
+    };
+    let grammar = ToolGrammar::new(format.clone(), vec![tool], &ToolOptions::new());
+    let message = grammar.ok().and_then(|it| it.parse(written).ok());
+    message.is_some_and(|message| {
+        matches!(&message.calls[..], [call] if call.name == TOOL && call.arguments == json!({"zone": 7}))
+    })
 }
 
 /// Returns the token at the start of a marker: `<|channel|>` of `<|channel|>analysis<|message|>`.
@@ -409,5 +503,85 @@ mod tests {
             }
             assert_eq!(models.gauges().loaded_models, 1);
         });
+    }
+
+    fn name(tokens: &[&str], template: Option<&str>) -> Option<String> {
+        let template = template.map(|source| {
+            let config = json!({"chat_template": source}).to_string();
+            ChatTemplate::from_tokenizer_config(&config).unwrap()
+        });
+        let found = detect(|text| tokens.contains(&text), template.as_ref());
+        found.map(|format| format.name)
+    }
+
+    #[test]
+    fn a_format_is_detected_by_its_tokens() {
+        let cases: [(&[&str], &str); 9] = [
+            (&["<|start|>", "<|channel|>"], "harmony"),
+            (&["[TOOL_CALLS]"], "mistral-v3"),
+            (&["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"], "mistral"),
+            (&["<|tool_call|>"], "granite"),
+            (&["<|tool_call|>", "<|/tool_call|>"], "phi4"),
+            (&["<|START_ACTION|>"], "command-r7b"),
+            (&["<|python_tag|>"], "llama3"),
+            (&["<tool_call>"], "qwen"),
+            (&["<tool_call>", "<arg_key>"], "glm"),
+        ];
+        for (tokens, format) in cases {
+            assert_eq!(name(tokens, None).as_deref(), Some(format), "{tokens:?}");
+        }
+        assert_eq!(name(&["<|im_start|>"], None), None);
+    }
+
+    #[test]
+    fn the_chat_template_tells_formats_of_the_same_tokens_apart() {
+        let mistral = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"];
+        let deepseek = ["<｜tool▁calls▁begin｜>"];
+        let cases: [(&[&str], &str, &str); 7] = [
+            (
+                &mistral,
+                "[TOOL_CALLS]{{ f.name }}[CALL_ID]{{ c.id }}[ARGS]{{ f.arguments | tojson }}",
+                "mistral-v11",
+            ),
+            (
+                &mistral,
+                "[TOOL_CALLS]{{ f.name }}[ARGS]{{ f.arguments | tojson }}</s>",
+                "mistral",
+            ),
+            (
+                &deepseek,
+                "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{{ f.name + '<｜tool▁sep｜>' + f.arguments }}<｜tool▁call▁end｜>\
+                 <｜tool▁calls▁end｜>",
+                "deepseek-v3.1",
+            ),
+            (
+                &["<tool_call>"],
+                "<tool_call>\n<function={{ f.name }}>\n{% for k, v in f.arguments.items() %}<parameter={{ k }}>\n{{ v }}\n\
+                 </parameter>\n{% endfor %}</function>\n</tool_call><|im_end|>",
+                "qwen-coder",
+            ),
+            (
+                &["<tool_call>"],
+                "<tool_call>[{\"name\": \"{{ f.name }}\", \"arguments\": {{ f.arguments | tojson }}}]",
+                "granite-3.1",
+            ),
+            // Without any token, and in a form that no format has.
+            (
+                &[],
+                "<tool_call>\n{\"name\": \"{{ f.name }}\", \"arguments\": {{ f.arguments | tojson }}}\n</tool_call>",
+                "qwen",
+            ),
+            (&["<tool_call>"], "CALL {{ f.name }}", "qwen"),
+        ];
+        for (tokens, call, format) in cases {
+            let template = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}{{% for c in m.tool_calls or [] %}}\
+                 {{% set f = c.function %}}{call}{{% endfor %}}{{% endfor %}}"
+            );
+            let found = name(tokens, Some(&template));
+            assert_eq!(found.as_deref(), Some(format), "{template}");
+        }
+        let drops = "{% for m in messages %}{{ m.content }}{% endfor %}";
+        assert_eq!(name(&[], Some(drops)), None);
     }
 }
