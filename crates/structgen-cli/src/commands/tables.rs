@@ -45,19 +45,69 @@ pub(crate) struct ClusterArgs {
 /// since the two executables have flags of the same names.
 pub(crate) fn requested() -> Option<Vec<OsString>> {
     let args: Vec<OsString> = env::args_os().skip(1).collect();
-    let is_input = |arg: &&OsString| {
+    passed_on(&args)
+}
+
+fn passed_on(args: &[OsString]) -> Option<Vec<OsString>> {
+    let (flags, rest) = leading_flags(args)?;
+    let (command, rest) = rest.split_first()?;
+    let is_input = |arg: &OsString| {
         let arg = arg.as_encoded_bytes();
         arg == b"--input" || arg.starts_with(b"--input=")
     };
-    let is_requested = match args.first()?.to_str()? {
+    let is_requested = match command.to_str()? {
         "sql" | "cluster" => true,
-        "extract" => args
-            .iter()
-            .take_while(|arg| *arg != "--")
-            .any(|arg| is_input(&arg)),
+        "extract" => { rest.iter() }.take_while(|arg| *arg != "--").any(is_input),
         _ => false,
     };
-    is_requested.then_some(args)
+    is_requested.then(|| [std::slice::from_ref(command), &flags, rest].concat())
+}
+
+/// Splits off the flags of every command that precede the command. Returns `None` if another flag does.
+fn leading_flags(args: &[OsString]) -> Option<(Vec<OsString>, &[OsString])> {
+    let mut flags = Vec::new();
+    let mut rest = args.iter();
+    loop {
+        let first = rest.as_slice().first()?.to_str();
+        let Some(flag) = first.filter(|first| first.starts_with('-')) else {
+            return Some((flags, rest.as_slice()));
+        };
+        rest.next();
+        let needs_value = push_flag(flag, &mut flags)?;
+        if needs_value {
+            flags.push(rest.next()?.clone());
+        }
+    }
+}
+
+/// Appends a flag of [`OutputArgs`](crate::output::OutputArgs), or several one-letter ones. The other executable has no
+/// `-o`, so it is written out. Returns whether a value has to follow, or `None` for any other flag.
+fn push_flag(flag: &str, flags: &mut Vec<OsString>) -> Option<bool> {
+    let Some(letters) = flag.strip_prefix('-').filter(|it| !it.starts_with('-')) else {
+        let (name, value) = flag.split_once('=').unzip();
+        flags.push(flag.into());
+        return match name.unwrap_or(flag) {
+            "--quiet" | "--verbose" if value.is_none() => Some(false),
+            "--output" | "--color" => Some(value.is_none()),
+            _ => None,
+        };
+    };
+    let (switches, output) = match letters.split_once('o') {
+        Some((switches, output)) => (switches, Some(output)),
+        None => (letters, None),
+    };
+    if letters.is_empty() || switches.contains(|letter| !matches!(letter, 'q' | 'v')) {
+        return None;
+    }
+    flags.extend(switches.chars().map(|letter| format!("-{letter}").into()));
+    let Some(output) = output else {
+        return Some(false);
+    };
+    flags.push("--output".into());
+    if !output.is_empty() {
+        flags.push(output.strip_prefix('=').unwrap_or(output).into());
+    }
+    Some(output.is_empty())
 }
 
 pub(crate) fn sql(args: &SqlArgs) -> Outcome {

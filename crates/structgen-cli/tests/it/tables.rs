@@ -61,6 +61,56 @@ fn it_is_found_beside_this_one_and_then_on_path() {
 }
 
 #[test]
+#[cfg(unix)]
+fn flags_of_every_command_may_precede_the_command() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("structgen-tables");
+    fs::write(&program, "#!/bin/sh\necho \"$@\"\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["-o", "x.parquet", "sql", "SELECT 1"],
+            "sql --output x.parquet SELECT 1\n",
+        ),
+        (
+            &["--output=x.parquet", "cluster", "scheduler"],
+            "cluster --output=x.parquet scheduler\n",
+        ),
+        (
+            &["-q", "extract", "--input", "a.csv"],
+            "extract -q --input a.csv\n",
+        ),
+        (
+            &["-qox.csv", "extract", "--input=a.csv"],
+            "extract -q --output x.csv --input=a.csv\n",
+        ),
+        (
+            &["--color", "never", "-v", "sql", "SELECT 1"],
+            "sql --color never -v SELECT 1\n",
+        ),
+        (
+            &["--verbose", "--color=never", "sql", "-o", "x"],
+            "sql --verbose --color=never -o x\n",
+        ),
+    ];
+    for (args, passed_on) in cases {
+        let mut command = alone(folder.path());
+        let outcome = run(command
+            .args(args)
+            .env("PATH", "")
+            .current_dir(folder.path()));
+        assert_eq!((outcome.code, &*outcome.out), (0, passed_on), "{outcome:?}");
+        fs::remove_file(folder.path().join("structgen")).unwrap();
+    }
+    // Nothing but the other program is left: no empty file of --output.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    // Without --input, extract is this program's.
+    let mut command = structgen(["-q", "extract", "--schema", "none.json", "x"]);
+    run(&mut command).is_bad_input(&["none.json"]);
+}
+
+#[test]
 fn a_text_that_names_the_flag_is_a_text() {
     let outcome = run(&mut structgen([
         "extract",
