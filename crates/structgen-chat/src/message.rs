@@ -64,13 +64,15 @@ impl ChatMessage {
     }
 
     /// The text that a model would continue: the content, or its last text part.
-    pub(crate) fn last_text(&self) -> Option<&str> {
-        match self.0.get("content")? {
+    pub(crate) fn last_text_mut(&mut self) -> Option<&mut String> {
+        match self.0.get_mut("content")? {
             Value::String(text) => Some(text),
-            Value::Array(parts) => parts
-                .iter()
-                .rev()
-                .find_map(|part| part.get("text")?.as_str()),
+            Value::Array(parts) => {
+                { parts.iter_mut().rev() }.find_map(|part| match part.get_mut("text")? {
+                    Value::String(text) => Some(text),
+                    _ => None,
+                })
+            }
             _ => None,
         }
     }

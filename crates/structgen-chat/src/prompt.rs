@@ -34,27 +34,64 @@ impl ChatPrompt {
         self.text.push_str(text);
     }
 
-    /// Removes everything after the text of the final message, as `apply_chat_template(continue_final_message=True)`
-    /// does.
-    pub(crate) fn cut_after(&mut self, message: Option<&ChatMessage>) -> Result<(), ChatError> {
-        let wrong = |problem: &str| ChatError::Options {
-            problem: format!("the final message cannot be continued: {problem}"),
-        };
-        let text =
-            { message.and_then(ChatMessage::last_text) }.ok_or_else(|| wrong("it has no text"))?;
-        let trimmed = text.trim();
-        let Some(start) = self.text.rfind(trimmed) else {
-            return Err(wrong(
+    /// Removes everything from the end of the final message's text on, as
+    /// `apply_chat_template(continue_final_message=True)` does.
+    fn cut(&mut self, message: &Continued) -> Result<(), ChatError> {
+        let tag = self.text.rfind(TAG.trim_end());
+        let Some(at) = tag.filter(|_| self.text.contains(message.text.trim())) else {
+            return Err(cannot_continue(
                 "its text is not in the prompt, because the template leaves it out or changes it",
             ));
         };
-        let is_whole = self.text[start..].starts_with(text);
-        let end = start + if is_whole { text.len() } else { trimmed.len() };
+        // Without the space at its end, the template trims messages, and would have trimmed the text without the tag.
+        let end = match self.text[at..].starts_with(TAG) {
+            true => at,
+            false => self.text[..at].trim_end().len(),
+        };
         self.text.truncate(end);
         self.trusted.retain(|range| range.start < end);
         if let Some(last) = self.trusted.last_mut() {
             last.end = last.end.min(end);
         }
         Ok(())
+    }
+}
+
+/// The mark at the end of a message that is continued, as in transformers. The message's own text may occur again after
+/// it: `e` does in most markers of the end of a turn.
+const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+/// A conversation whose final message is continued.
+pub(crate) struct Continued {
+    /// The messages, with the mark in the last.
+    messages: Vec<ChatMessage>,
+    /// The text of the last, without it.
+    text: String,
+}
+
+impl Continued {
+    pub(crate) fn new(messages: &[ChatMessage]) -> Result<Self, ChatError> {
+        let mut messages = messages.to_vec();
+        let last = messages.last_mut().and_then(ChatMessage::last_text_mut);
+        let last = last.ok_or_else(|| cannot_continue("it has no text"))?;
+        let text = last.clone();
+        last.push_str(TAG);
+        Ok(Self { messages, text })
+    }
+
+    /// Renders the messages, and removes what follows the final text.
+    pub(crate) fn render(
+        &self,
+        render: impl FnOnce(&[ChatMessage]) -> Result<ChatPrompt, ChatError>,
+    ) -> Result<ChatPrompt, ChatError> {
+        let mut prompt = render(&self.messages)?;
+        prompt.cut(self)?;
+        Ok(prompt)
+    }
+}
+
+fn cannot_continue(problem: &str) -> ChatError {
+    ChatError::Options {
+        problem: format!("the final message cannot be continued: {problem}"),
     }
 }

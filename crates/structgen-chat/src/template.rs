@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value as Json};
 
 use crate::jinja::{self, Budget, ChatLimits, Failure, Interpreter, Template, Value};
+use crate::prompt::Continued;
 use crate::{ChatError, ChatMessage, ChatPrompt};
 
 /// A model's chat templates, in the dialect of Jinja that Hugging Face's tokenizers use.
@@ -135,10 +136,13 @@ impl ChatTemplate {
             });
         }
         let template = self.chosen(options)?;
-        let mut prompt = on_large_stack(|| self.render_here(template, messages, options))??;
-        if options.continue_final_message {
-            prompt.cut_after(messages.last())?;
-        }
+        let render = |messages: &[ChatMessage]| {
+            on_large_stack(|| self.render_here(template, messages, options))?
+        };
+        let mut prompt = match options.continue_final_message {
+            true => Continued::new(messages)?.render(render)?,
+            false => render(messages)?,
+        };
         prompt.push_data(&options.prefill);
         Ok(prompt)
     }

@@ -272,6 +272,46 @@ fn the_final_message_is_continued() {
 }
 
 #[test]
+fn a_final_message_whose_text_is_in_the_end_of_its_turn_is_continued() {
+    let continued = |source: &str, content: serde_json::Value| {
+        let messages = [ChatMessage::user("Hi"), ChatMessage::assistant(content)];
+        let options = ChatOptions {
+            add_generation_prompt: false,
+            continue_final_message: true,
+            ..options()
+        };
+        let prompt = template(source)?.render(&messages, &options)?;
+        let trusted = prompt.trusted().iter();
+        let trusted = trusted.map(|range| prompt.text()[range.clone()].to_owned());
+        Ok::<_, ChatError>((prompt.text().to_owned(), trusted.collect::<Vec<_>>()))
+    };
+    let plain = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|the_end|>{% endfor %}";
+    let trusted = ["<|user|>", "<|the_end|><|assistant|>"].map(str::to_owned);
+    for text in ["<", "|", "e", "the_end", "<|the_end|>", " ", ""] {
+        let (prompt, from_template) = continued(plain, text.into()).unwrap();
+        assert_eq!(prompt, format!("<|user|>Hi<|the_end|><|assistant|>{text}"));
+        assert_eq!(from_template, trusted, "{text:?}");
+    }
+    // A template that trims messages trims the final one, and the space before it.
+    let trims = "{% for m in messages %}[{{ m.role }}] {{ m.content | trim }}\n{% endfor %}";
+    let (prompt, _) = continued(trims, " e ".into()).unwrap();
+    assert_eq!(prompt, "[user] Hi\n[assistant] e");
+    let parts =
+        json!([{"type": "text", "text": "a"}, {"type": "text", "text": "e"}, {"type": "image"}]);
+    let of_parts =
+        "{% for m in messages %}{% for p in m.content %}{{ p.text }};{% endfor %}end{% endfor %}";
+    let (prompt, _) = continued(of_parts, parts).unwrap();
+    assert!(prompt.ends_with("enda;e"), "{prompt}");
+    for changes in [
+        "{{ messages | length }}",
+        "{{ messages[1].content | upper }}",
+    ] {
+        let error = continued(changes, "e".into()).unwrap_err();
+        assert!(matches!(error, ChatError::Options { .. }), "{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_line() {
     let config = |json: &str| {
         ChatTemplate::from_tokenizer_config(json)
