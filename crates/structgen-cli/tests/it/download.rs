@@ -94,8 +94,8 @@ fn of_several_variants_one_is_chosen_by_name() {
         .is_bad_input(&["no variant \"int8\"", "fp16 (", "q4 ("]);
     let added = home.model(&["add", "hf:org/name", "--variant", "q4"]);
     assert!(added.out.starts_with("added name:q4 "), "{added:?}");
-    assert!(home.folder("name-q4/onnx/model_q4.onnx").is_file());
-    assert!(!home.folder("name-q4/onnx/model_fp16.onnx").exists());
+    assert!(home.folder("name@q4/onnx/model_q4.onnx").is_file());
+    assert!(!home.folder("name@q4/onnx/model_fp16.onnx").exists());
 }
 
 #[test]
@@ -138,4 +138,24 @@ fn without_a_network_the_refusal_says_what_works() {
         "HF_HUB_OFFLINE is set",
         "a model folder that is on this machine",
     ]);
+}
+
+#[test]
+fn a_variant_in_a_folder_of_an_earlier_version_stays_there_and_is_not_overwritten() {
+    let graphs = ["model.onnx", "model_q4.onnx"];
+    let server = server(&graphs, Behaviour::default());
+    let home = Home::new(&server.url);
+    let earlier = home.folder("name-q4");
+    let variant = ["add", "hf:org/name", "--variant", "q4"];
+    let to = [&variant[..], &["--to", earlier.to_str().unwrap()]].concat();
+    assert_eq!(home.model(&to).code, 0);
+    let again = home.model(&variant);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!(!home.folder("name@q4").exists());
+    let requests = server.requests().len();
+    let plain = ["add", "hf:org/name", "--variant", "plain"];
+    home.model(&[&plain[..], &["--to", earlier.to_str().unwrap()]].concat())
+        .is_bad_input(&["is the folder of the model name:q4", "--to"]);
+    // Only the file list was requested.
+    assert_eq!(server.requests().len(), requests + 1);
 }

@@ -1,7 +1,7 @@
 //! `structgen model add hf:ORG/NAME`: downloads a model folder from the Hugging Face hub.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
@@ -39,8 +39,7 @@ pub(super) fn add(repository: &str, args: &AddArgs, json: bool) -> anyhow::Resul
         Some(name) => name.clone(),
         None => default_name(&name, &variant),
     };
-    let folder = folder(&args.source, &name, &variant)?;
-    let known = known(&model_name, &folder)?;
+    let Target { folder, known } = target(&args.source, &name, &variant, &model_name)?;
 
     let license = repository.license.as_deref();
     note(&format!(
@@ -131,39 +130,89 @@ fn default_name(name: &RepositoryName, variant: &Variant) -> String {
     }
 }
 
-fn folder(args: &SourceArgs, name: &RepositoryName, variant: &Variant) -> anyhow::Result<PathBuf> {
-    if let Some(folder) = &args.to {
-        return Ok(folder.clone());
-    }
-    let data = data_folder().ok_or_else(|| {
-        anyhow!("there is no folder for models: set STRUCTGEN_HOME or HOME, or give one with --to")
-    })?;
-    let own = match variant.is_plain() {
-        true => name.name().to_owned(),
-        false => format!("{}-{}", name.name(), variant.name.replace('/', "-")),
-    };
-    Ok(data.join("models").join(name.owner()).join(own))
+/// Where to download to, and the model that is registered for it.
+struct Target {
+    folder: PathBuf,
+    known: Option<RegisteredModel>,
 }
 
-/// Returns the registered model of this name, if it has this folder.
+/// Returns the folder of `--to` or the default one, and the registered model of this name, if it has this folder.
 ///
 /// # Errors
-/// If another model has the name; this is known before anything is downloaded.
-fn known(name: &str, folder: &std::path::Path) -> anyhow::Result<Option<RegisteredModel>> {
-    match registry()?.find(name)? {
-        Some(model)
-            if folder
-                .canonicalize()
-                .is_ok_and(|folder| folder == model.folder) =>
-        {
-            Ok(Some(model))
+/// If another model has the name or the folder; this is known before anything is downloaded.
+fn target(
+    args: &SourceArgs,
+    repository: &RepositoryName,
+    variant: &Variant,
+    name: &str,
+) -> anyhow::Result<Target> {
+    let known = registry()?.find(name)?;
+    let is_known =
+        |folder: &Path| { known.as_ref() }.is_some_and(|known| is_folder_of(known, folder));
+    let folder = match &args.to {
+        Some(folder) => folder.clone(),
+        None => {
+            let [own, earlier] = default_folders(repository, variant)?;
+            match is_known(&earlier) {
+                true => earlier,
+                false => own,
+            }
         }
-        Some(model) => bail!(
+    };
+    match &known {
+        Some(model) if !is_known(&folder) => bail!(
             "there is a model {name} already, in {}; give another name with --name",
             model.folder.display()
         ),
-        None => Ok(None),
+        Some(_) => {}
+        None => check_is_no_variants(&folder)?,
     }
+    Ok(Target { folder, known })
+}
+
+/// Returns the default folder, and that of earlier versions.
+fn default_folders(name: &RepositoryName, variant: &Variant) -> anyhow::Result<[PathBuf; 2]> {
+    let data = data_folder().ok_or_else(|| {
+        anyhow!("there is no folder for models: set STRUCTGEN_HOME or HOME, or give one with --to")
+    })?;
+    let models = data.join("models").join(name.owner());
+    let variant = { !variant.is_plain() }.then_some(&*variant.name);
+    Ok(folder_names(name.name(), variant).map(|folder| models.join(folder)))
+}
+
+fn folder_names(repository: &str, variant: Option<&str>) -> [String; 2] {
+    let Some(variant) = variant else {
+        return [repository, repository].map(str::to_owned);
+    };
+    // No repository has @ in its name, so every variant has a folder of its own.
+    let own = variant.replace('%', "%25").replace('/', "%2F");
+    let earlier = variant.replace('/', "-");
+    [
+        format!("{repository}@{own}"),
+        format!("{repository}-{earlier}"),
+    ]
+}
+
+/// Returns an error for a folder in which an earlier version put a variant of another repository: `ORG/NAME-VARIANT`,
+/// registered as `NAME:VARIANT`.
+fn check_is_no_variants(folder: &Path) -> anyhow::Result<()> {
+    let own = folder.file_name().and_then(|name| name.to_str());
+    for model in registry()?.list()? {
+        let is_variant = { model.name.split_once(':') }
+            .is_some_and(|(name, variant)| own == Some(&format!("{name}-{variant}")));
+        if is_variant && is_folder_of(&model, folder) {
+            bail!(
+                "{} is the folder of the model {}; give another one with --to",
+                folder.display(),
+                model.name
+            );
+        }
+    }
+    Ok(())
+}
+
+fn is_folder_of(model: &RegisteredModel, folder: &Path) -> bool {
+    { folder.canonicalize() }.is_ok_and(|folder| folder == model.folder)
 }
 
 fn described_license(repository: &Repository, hub: &Hub) -> String {
@@ -178,7 +227,7 @@ fn download(
     hub: &Hub,
     repository: &Repository,
     variant: &Variant,
-    folder: &std::path::Path,
+    folder: &Path,
 ) -> anyhow::Result<()> {
     let bar = match shows_progress() {
         true => ProgressBar::new(variant.bytes()),
@@ -207,4 +256,19 @@ fn download(
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_variants_share_a_folder() {
+        let folder = |repository, variant| folder_names(repository, variant)[0].clone();
+        assert_eq!(folder("phi-q4", None), "phi-q4");
+        assert_eq!(folder("phi", Some("q4")), "phi@q4");
+        assert_eq!(folder("phi", Some("a-b")), "phi@a-b");
+        assert_eq!(folder("phi", Some("a/b")), "phi@a%2Fb");
+        assert_eq!(folder("phi", Some("a%2Fb")), "phi@a%252Fb");
+    }
 }

@@ -102,7 +102,7 @@ struct SourceArgs {
     /// Branch, tag or commit of the repository [default: main]
     #[arg(long, value_name = "NAME")]
     revision: Option<String>,
-    /// Folder to download to [default: models/ORG/NAME-VARIANT in STRUCTGEN_HOME]
+    /// Folder to download to [default: models/ORG/NAME@VARIANT in STRUCTGEN_HOME]
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }
