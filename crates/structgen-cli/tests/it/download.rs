@@ -159,3 +159,18 @@ fn a_variant_in_a_folder_of_an_earlier_version_stays_there_and_is_not_overwritte
     // Only the file list was requested.
     assert_eq!(server.requests().len(), requests + 1);
 }
+
+#[test]
+fn a_registered_model_gets_more_capabilities() {
+    let server = server(&["model.onnx"], Behaviour::default());
+    let home = Home::new(&server.url);
+    let add = |capability: &str| {
+        let added = home.model(&["add", "hf:org/name", "--json", "--capability", capability]);
+        let object: Value = serde_json::from_str(&added.out).unwrap();
+        object["capabilities"].clone()
+    };
+    assert_eq!(add("chat"), serde_json::json!(["chat"]));
+    assert_eq!(add("code"), serde_json::json!(["chat", "code"]));
+    let best = home.model(&["best", "--capability", "code"]);
+    assert_eq!(best.out, "name\n");
+}

@@ -52,7 +52,7 @@ pub(super) fn add(repository: &str, args: &AddArgs, json: bool) -> anyhow::Resul
     interrupt::end_at_once();
     download(&hub, &repository, &variant, &folder)?;
     let model = match known {
-        Some(model) => model,
+        Some(model) => with_capabilities(model, &args.capability)?,
         None => register(&folder, Some(&model_name), &args.capability)?,
     };
     write_line(&match json {
@@ -213,6 +213,21 @@ fn check_is_no_variants(folder: &Path) -> anyhow::Result<()> {
 
 fn is_folder_of(model: &RegisteredModel, folder: &Path) -> bool {
     { folder.canonicalize() }.is_ok_and(|folder| folder == model.folder)
+}
+
+/// Adds capabilities to a registered model.
+fn with_capabilities(
+    model: RegisteredModel,
+    capabilities: &[String],
+) -> anyhow::Result<RegisteredModel> {
+    if { capabilities.iter() }.all(|capability| model.capabilities.contains(capability)) {
+        return Ok(model);
+    }
+    let registry = registry()?;
+    let model = registry.remove(&model.name)?;
+    let model = model.with_capabilities(capabilities.iter().cloned());
+    registry.add(model.clone())?;
+    Ok(model)
 }
 
 fn described_license(repository: &Repository, hub: &Hub) -> String {
