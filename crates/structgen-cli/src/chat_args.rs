@@ -9,6 +9,7 @@ use structgen::chat::{ChatMessage, ChatOptions};
 use structgen::vocab::TokenId;
 
 use crate::input::{Document, TextArgs};
+use crate::tool_args::ToolsFile;
 
 /// How a prompt is prepared for the model.
 #[derive(clap::Args, Debug)]
@@ -58,8 +59,12 @@ impl ChatArgs {
         self.chat
     }
 
-    /// Reads the prompt, and the tools to pass to a chat template.
-    pub(crate) fn read(&self, text: &TextArgs, tools: Option<&Path>) -> anyhow::Result<Prompt> {
+    /// Reads the prompt. `tools` are passed to the chat template.
+    pub(crate) fn read(
+        &self,
+        text: &TextArgs,
+        tools: Option<&ToolsFile>,
+    ) -> anyhow::Result<Prompt> {
         if !self.chat {
             return Ok(Prompt::Text(text.read()?));
         }
@@ -75,7 +80,7 @@ impl ChatArgs {
             add_generation_prompt: !self.no_generation_prompt && !self.continue_final_message,
             continue_final_message: self.continue_final_message,
             template: self.chat_template.clone(),
-            tools: tools.map(read_tools).transpose()?,
+            tools: tools.map(ToolsFile::for_template),
             documents: self.documents.as_deref().map(read_list).transpose()?,
             ..ChatOptions::default()
         };
@@ -122,13 +127,4 @@ fn read_messages(path: &Path) -> anyhow::Result<Vec<ChatMessage>> {
 fn read_list(path: &Path) -> anyhow::Result<Vec<Value>> {
     let Document { name, text } = Document::read_json(path)?;
     serde_json::from_str(&text).with_context(|| format!("{name} is not a list in JSON"))
-}
-
-/// Reads a file of tools, in the form of OpenAI's API, which templates expect.
-fn read_tools(path: &Path) -> anyhow::Result<Vec<Value>> {
-    let wrapped = |tool: Value| match tool.get("function") {
-        Some(_) => tool,
-        None => serde_json::json!({"type": "function", "function": tool}),
-    };
-    Ok(read_list(path)?.into_iter().map(wrapped).collect())
 }

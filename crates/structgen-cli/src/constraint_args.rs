@@ -11,7 +11,7 @@ use crate::args::{
     GrammarSource, RegexArgs, SchemaFile, TimeoutArgs, read_grammar_source, read_schema,
 };
 use crate::schema_args::SchemaArgs;
-use crate::tool_args::{ToolArgs, read_structural_tag};
+use crate::tool_args::{ToolArgs, ToolsFile, read_structural_tag};
 
 /// What a text has to match.
 #[derive(clap::Args, Debug)]
@@ -91,7 +91,7 @@ impl ConstraintArgs {
             let (source, constraint) = read_grammar_source(path)?;
             (constraint, Source::Grammar(Box::new(source)))
         } else if let Some(path) = &self.tools {
-            let tools = self.calls.read(path, options)?;
+            let tools = self.calls.grammar(&ToolsFile::read(path)?, options)?;
             (Constraint::tools(&tools), Source::Other)
         } else if let Some(path) = &self.structural_tag {
             (read_structural_tag(path, &options)?, Source::Other)

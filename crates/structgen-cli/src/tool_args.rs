@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 use structgen::tools::{
     Reasoning, StructuralTag, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions,
 };
@@ -76,13 +76,35 @@ fn read_tag(path: &Path, schema: &SchemaOptions) -> anyhow::Result<(StructuralTa
     Ok((tag, text))
 }
 
-impl ToolArgs {
-    /// Reads a file of tools, in the requested format.
-    pub(crate) fn read(&self, path: &Path, schema: SchemaOptions) -> anyhow::Result<ToolGrammar> {
+/// A file of tools.
+pub(crate) struct ToolsFile {
+    name: String,
+    tools: Vec<Tool>,
+}
+
+impl ToolsFile {
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let Document { name, text } =
             Document::read_json(path).context("the tools cannot be used")?;
         let tools =
             Tool::list(&text).with_context(|| format!("the tools {name} cannot be used"))?;
+        Ok(Self { name, tools })
+    }
+
+    /// Returns the tools in the form that chat templates and servers expect, whatever form they have in the file.
+    pub(crate) fn for_template(&self) -> Vec<Value> {
+        self.tools.iter().map(Tool::to_json).collect()
+    }
+}
+
+impl ToolArgs {
+    /// Compiles the tools of a file, in the requested format.
+    pub(crate) fn grammar(
+        &self,
+        file: &ToolsFile,
+        schema: SchemaOptions,
+    ) -> anyhow::Result<ToolGrammar> {
+        let name = &file.name;
         let mut options = ToolOptions::new()
             .with_choice(self.choice())
             .with_reasoning(match self.reasoning {
@@ -93,7 +115,7 @@ impl ToolArgs {
             })
             .with_schema_options(schema);
         options.reasoning_tokens = self.reasoning_tokens;
-        let grammar = ToolGrammar::new(self.format()?, tools, &options)
+        let grammar = ToolGrammar::new(self.format()?, file.tools.clone(), &options)
             .with_context(|| format!("the tools {name} cannot be used"))?;
         for (tool, report) in grammar.reports() {
             warn_of(&format!("{name}, {tool}"), &report.warnings);

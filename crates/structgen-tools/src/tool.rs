@@ -91,6 +91,28 @@ impl Tool {
         Ok(tools)
     }
 
+    /// The tool in the form of OpenAI's API, which chat templates expect:
+    /// `{"type": "function", "function": {"name", "description"?, "parameters"}}`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use structgen_tools::Tool;
+    ///
+    /// let tools = Tool::list(r#"[{"name": "f", "inputSchema": {"type": "object"}}]"#)?;
+    /// let function = json!({"name": "f", "parameters": {"type": "object"}});
+    /// assert_eq!(tools[0].to_json(), json!({"type": "function", "function": function}));
+    /// # Ok::<(), structgen_tools::ToolError>(())
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut function = json!({"name": self.name});
+        if let Some(description) = &self.description {
+            function["description"] = description.as_str().into();
+        }
+        function["parameters"] = self.parameters.clone();
+        json!({"type": "function", "function": function})
+    }
+
     fn from_value(value: &Value, mut pointer: String) -> Result<Self, ToolError> {
         let object = |value: &Value, pointer: &str| -> Result<Map<String, Value>, ToolError> {
             let found = value.as_object().cloned();

@@ -24,7 +24,7 @@ use crate::output::{note, write, write_line};
 use crate::results::{ResultArgs, report_stats};
 use crate::schema_args::ShortSchemaArgs;
 use crate::settings::{Settings, SettingsArgs};
-use crate::tool_args::{ToolArgs, read_structural_tag};
+use crate::tool_args::{ToolArgs, ToolsFile, read_structural_tag};
 
 /// Options of `structgen generate`.
 #[derive(clap::Args, Debug)]
@@ -117,7 +117,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(url) = &args.server {
         return args.run_on(url, &settings);
     }
-    let tools = args.constraint.read_tools(&settings)?;
+    let file = args.constraint.tools_file()?;
+    let tools = { file.as_ref() }
+        .map(|file| args.constraint.tool_grammar(file, &settings))
+        .transpose()?;
     let (schema, constraint) = match &tools {
         Some(tools) => (None, Some(Constraint::tools(tools))),
         None => args.constraint.read(&settings)?,
@@ -140,9 +143,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         bail_of_one(&settings, what)?;
     }
-    let prompt = args
-        .chat
-        .read(&args.prompt, args.constraint.tools.as_deref())?;
+    let prompt = args.chat.read(&args.prompt, file.as_ref())?;
     let model = settings.load(&args.model, NonZeroUsize::MIN)?;
     // The embedded model handles texts with schemas only, no other prompts.
     let extractor = match (schema, &constraint) {
@@ -327,11 +328,12 @@ fn parse(
 }
 
 impl ConstraintArgs {
-    fn read_tools(&self, settings: &Settings) -> anyhow::Result<Option<ToolGrammar>> {
-        let Some(path) = &self.tools else {
-            return Ok(None);
-        };
-        Ok(Some(self.calls.read(path, settings.schema.options(None)?)?))
+    fn tools_file(&self) -> anyhow::Result<Option<ToolsFile>> {
+        self.tools.as_deref().map(ToolsFile::read).transpose()
+    }
+
+    fn tool_grammar(&self, file: &ToolsFile, settings: &Settings) -> anyhow::Result<ToolGrammar> {
+        self.calls.grammar(file, settings.schema.options(None)?)
     }
 
     /// Returns the constraint, and the schema if it comes from one.

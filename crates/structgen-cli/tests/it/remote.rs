@@ -476,3 +476,23 @@ fn chats_and_calls_are_asked_for_in_openai_s_form() {
     assert_eq!(body["structgen"]["reasoning_tokens"], 9);
     assert_eq!(body["chat_template_kwargs"], json!({"mood": 3}));
 }
+
+#[test]
+fn tools_are_sent_in_one_form_whatever_form_they_have_in_the_file() {
+    let message = json!({"role": "assistant", "content": "no"});
+    let answer = json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": {}});
+    let (url, asked) = scripted(vec![reply("200 OK", "", &answer)]);
+    let tools =
+        r#"{"tools": [{"name": "clock", "input_schema": {"type": "object"}}, {"name": "now"}]}"#;
+    let done = ask(&url, &["--chat", "--tools", tools, "What time?"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let asked = asked.join().unwrap().remove(0);
+    let body: Value = serde_json::from_str(asked.lines().last().unwrap()).unwrap();
+    let none = json!({"type": "object", "properties": {}, "additionalProperties": false});
+    let function = |name: &str, parameters: &Value| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
+    let expected = [
+        function("clock", &json!({"type": "object"})),
+        function("now", &none),
+    ];
+    assert_eq!(body["tools"], json!(expected));
+}

@@ -1,6 +1,6 @@
 //! `--tools` of `structgen generate` and `structgen check`.
 
-use crate::support::{run, runtime, structgen, write};
+use crate::support::{run, run_with, runtime, structgen, write};
 use serde_json::Value;
 
 const TOOLS: &str = include_str!("../../../../examples/tools.json");
@@ -107,4 +107,24 @@ fn structural_tags_are_checked_and_written() {
     let broken = tag.replace("any_text", "some_text");
     let mut command = structgen(["check", "--structural-tag", &broken, "x"]);
     run(&mut command).is_bad_input(&["#/format/elements/0/content/type"]);
+}
+
+#[test]
+fn tools_for_a_chat_are_read_once() {
+    runtime();
+    let args = [
+        "generate",
+        "--chat",
+        "--tools",
+        "-",
+        "--tool-choice",
+        "ping",
+        "Ping!",
+    ];
+    let tools =
+        br#"{"tools": [{"name": "ping", "input_schema": {"type": "object", "maxProperties": 0}}]}"#;
+    let done = run_with(&mut structgen(args), tools);
+    assert_eq!(done.code, 0, "{done:?}");
+    let message: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(message["calls"][0]["name"], "ping", "{message}");
 }

@@ -74,13 +74,13 @@ impl Args {
         let own = ["schema.at", "schema.strict", "choices_file"];
         let mut body = settings.request(&own, extras)?;
         self.constraint.set_in(&mut body, settings)?;
-        let tools = self.constraint.tools.as_deref();
+        let tools = self.constraint.tools_file()?;
         if tools.is_some() && !self.chat.is_used() {
             bail!(
                 "--tools needs --chat with --server: a server gives tools to the model's chat template"
             );
         }
-        match self.chat.read(&self.prompt, tools)? {
+        match self.chat.read(&self.prompt, tools.as_ref())? {
             Prompt::Text(text) => body.set("prompt", text),
             Prompt::Chat(messages, options) => {
                 let messages: Vec<_> = messages.iter().map(ChatMessage::fields).collect();
