@@ -37,8 +37,44 @@ pub struct Extracting<T> {
     searches: Option<Searches>,
     /// The reader's findings in the text, or in each of the windows so far.
     found: Vec<Found>,
-    ungrounded: Vec<String>,
+    ungrounded: Ungrounded,
     value: PhantomData<fn() -> T>,
+}
+
+/// The schema nodes whose required values the text lacks, or windows of it.
+#[derive(Debug, Default)]
+struct Ungrounded {
+    /// The windows so far; a text that is read at once is one.
+    windows: usize,
+    /// How many of these lack a value for each pointer.
+    lacking: Vec<(String, usize)>,
+}
+
+impl Ungrounded {
+    fn add(&mut self, pointers: Vec<String>) {
+        self.windows += 1;
+        for pointer in pointers {
+            match { self.lacking.iter_mut() }.find(|(known, _)| *known == pointer) {
+                Some((_, windows)) => *windows += 1,
+                None => self.lacking.push((pointer, 1)),
+            }
+        }
+    }
+
+    /// Returns the pointers for which some window may have generated a value freely.
+    fn in_a_window(&self) -> Vec<String> {
+        { self.lacking.iter() }
+            .map(|(pointer, _)| pointer.clone())
+            .collect()
+    }
+
+    /// Returns the pointers for which no window has a value.
+    fn in_the_text(self) -> Vec<String> {
+        { self.lacking.into_iter() }
+            .filter(|(_, windows)| *windows == self.windows)
+            .map(|(pointer, _)| pointer)
+            .collect()
+    }
 }
 
 impl<T> Extracting<T> {
@@ -70,10 +106,11 @@ impl<T> Extracting<T> {
             _ => None,
         };
         let run = extractor.model().submit(request)?;
-        let (input, ungrounded) = match grounding {
-            Some(grounding) => (Some(grounding.input), grounding.ungrounded),
-            None => (None, Vec::new()),
-        };
+        let mut ungrounded = Ungrounded::default();
+        let input = grounding.map(|grounding| {
+            ungrounded.add(grounding.ungrounded);
+            grounding.input
+        });
         Ok(Self {
             extractor,
             runs: VecDeque::from([run]),
@@ -105,7 +142,7 @@ impl<T> Extracting<T> {
             is_whole: false,
             searches: None,
             found: Vec::new(),
-            ungrounded: Vec::new(),
+            ungrounded: Ungrounded::default(),
             value: PhantomData,
         };
         // As many as can run, plus one per worker to continue with.
@@ -131,10 +168,8 @@ impl<T> Extracting<T> {
             grounding,
             found,
         } = self.extractor.prepare(window, prompt)?;
-        for pointer in grounding.into_iter().flat_map(|it| it.ungrounded) {
-            if !self.ungrounded.contains(&pointer) {
-                self.ungrounded.push(pointer);
-            }
+        if let Some(grounding) = grounding {
+            self.ungrounded.add(grounding.ungrounded);
         }
         self.found.extend(found);
         // Which answer is taken depends on its probability.
@@ -305,7 +340,7 @@ impl<T: DeserializeOwned> Extracting<T> {
             confidence: answer.confidence,
             stats,
             outputs,
-            ungrounded: self.ungrounded,
+            ungrounded: self.ungrounded.in_the_text(),
         };
         Ok((found, self.searches))
     }
@@ -337,7 +372,12 @@ impl<T: DeserializeOwned> Extracting<T> {
             None => recognized_input(&self.text).ok().map(Arc::new),
         };
         let grammar = self.extractor.compiled().program().grammar();
-        fields(&document, input.as_deref(), grammar, &self.ungrounded)
+        fields(
+            &document,
+            input.as_deref(),
+            grammar,
+            &self.ungrounded.in_a_window(),
+        )
     }
 
     /// Merges the answers of all windows into one document, or returns the most probable of them if the merged one does

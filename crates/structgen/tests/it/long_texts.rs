@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use structgen::decode::GenerateError;
-use structgen::{Error, GenerateOptions, LongText, SchemaExtractor, SchemaOptions};
+use structgen::{Error, GenerateOptions, LongText, SchemaExtractor, SchemaOptions, Source};
 
 use crate::support::model;
 
@@ -98,4 +98,29 @@ fn a_long_text_can_be_refused() {
         ),
         "{error}"
     );
+}
+
+#[test]
+fn a_value_is_reported_as_lacking_only_if_every_window_lacks_it() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"name": {"type": "string", "maxLength": 20}, "age": {"type": "integer"}},
+        "required": ["name", "age"],
+    });
+    let options = SchemaOptions::new().with_source(Source::Input);
+    let extractor =
+        SchemaExtractor::new(model(), schema, &options, GenerateOptions::default()).unwrap();
+    let lines = "Mia lives in Graz.\n".repeat(700);
+    for (text, lacking) in [
+        (format!("Mia is 36 years old.\n{lines}"), &[][..]),
+        (lines.clone(), &["/properties/age"][..]),
+    ] {
+        let found = extractor.extract(&text).unwrap();
+        assert!(found.outputs.len() > 2, "{}", found.outputs.len());
+        assert_eq!(found.ungrounded, lacking);
+        // What a window without a value made up is not grounded.
+        let is_from_text = found.value["age"] == 36;
+        let age = { found.fields.iter() }.find(|field| field.pointer == "/age");
+        assert!(!age.unwrap().is_grounded || is_from_text);
+    }
 }
