@@ -19,7 +19,8 @@ use structgen::decode::{
 };
 use structgen::vocab::TokenId;
 use structgen::{
-    DraftSource, GenerateOptions, HeadsSource, Model, ModelOptions, Strategy, TaskPreset,
+    DraftSource, GenerateOptions, HeadsSource, Model, ModelOptions, SamplingParams, Strategy,
+    TaskPreset,
 };
 
 use crate::args::{ModelArgs, RegexArgs, tables_folder};
@@ -152,7 +153,7 @@ impl SettingsArgs {
                 .with_context(|| format!("the parameters {} cannot be used", path.display()))?;
         }
         if let Some(task) = self.task {
-            settings.options.sampling = task.params();
+            set_task(&mut settings.options.sampling, task)?;
         }
         let mut set = |settings: &mut Settings, name: &str, value: &str| {
             has_seed |= name.rsplit('.').next() == Some("seed");
@@ -243,6 +244,17 @@ impl SettingsArgs {
             && self.params.is_none()
             && self.set.is_empty()
     }
+}
+
+/// Sets the parameters of a task; those that it leaves at their defaults stay as they are, such as the seed of a file.
+fn set_task(sampling: &mut SamplingParams, task: TaskPreset) -> anyhow::Result<()> {
+    let [mut all, set, default] = [&*sampling, &task.params(), &SamplingParams::default()]
+        .map(|params| serde_json::to_value(params).unwrap_or_default());
+    if let (Value::Object(all), Value::Object(set)) = (&mut all, set) {
+        all.extend({ set.into_iter() }.filter(|(name, value)| default[name] != *value));
+    }
+    *sampling = serde_json::from_value(all)?;
+    Ok(())
 }
 
 fn is_faithful(strategy: &Strategy) -> bool {

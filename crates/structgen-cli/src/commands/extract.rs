@@ -2,6 +2,7 @@
 
 mod remote;
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
@@ -11,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use structgen::decode::FinishReason;
 use structgen::grammar::Whitespace;
-use structgen::{Error, Extracting, Extraction, LongText, SchemaExtractor, Strategy};
+use structgen::{Error, Extracting, Extraction, LongText, SchemaExtractor, Strategy, format_json};
 
 use super::extract_jsonl::{self, Extracts};
 use super::generate::failure;
@@ -80,7 +81,7 @@ pub(crate) struct Args {
         value_name = "URL",
         help_heading = "Model",
         conflicts_with_all = [
-            "variant", "device", "threads", "single_tokens", "small_first", "outputs", "events", "details"
+            "variant", "device", "threads", "single_tokens", "no_reader", "small_first", "outputs", "events", "details"
         ]
     )]
     server: Option<String>,
@@ -91,11 +92,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     // Cheap checks come first: a missing file is reported before a model is loaded.
-    let mut settings = args.settings.settings()?;
     if args.resume.is_some() && output::is_file() {
         let error = "--resume writes to its own file: it cannot be used with --output";
         return Err(anyhow!(error).into());
     }
+    let mut settings = args.settings.settings()?;
     args.results.results.ask(&mut settings.options);
     settings.check()?;
     if let (Some(flag), true) = (args.results.of_one_output(), settings.lists_outputs()) {
@@ -175,6 +176,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let text = args.text.read()?;
     let extractor = extractor(NonZeroUsize::MIN)?;
     args.one(&settings, &extractor, &text)
+}
+
+/// Returns a document on one line, whatever whitespace the model wrote.
+fn on_one_line(json: &str) -> Cow<'_, str> {
+    match json.contains(['\n', '\r']) {
+        true => format_json(json, Whitespace::Compact).into(),
+        false => json.into(),
+    }
 }
 
 /// A local model that extracts from the lines of `--jsonl`.
@@ -267,7 +276,7 @@ impl Args {
                     let object = self.results.results.object(&output, model)?;
                     write_line(&Value::from(object).to_string())?;
                 }
-                Ok(output) => write_line(&output.generation.text)?,
+                Ok(output) => write_line(&on_one_line(&output.generation.text))?,
                 Err(error) => {
                     let failure = failure(error.into());
                     let line = serde_json::json!({"error": failure.to_string()});

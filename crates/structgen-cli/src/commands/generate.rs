@@ -54,7 +54,7 @@ pub(crate) struct Args {
         value_name = "URL",
         help_heading = "Model",
         conflicts_with_all = [
-            "variant", "device", "threads", "single_tokens", "events", "confidence", "details", "documents",
+            "variant", "device", "threads", "single_tokens", "no_reader", "events", "confidence", "details", "documents",
             "chat_template", "tool_format"
         ]
     )]

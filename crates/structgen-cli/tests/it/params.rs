@@ -120,3 +120,23 @@ fn a_draw_without_a_seed_is_random_and_names_the_seed_that_repeats_it() {
     // Where nothing is drawn, no seed decides anything.
     assert_eq!(generate(&[]).err, "");
 }
+
+#[test]
+fn a_task_keeps_what_a_file_sets_besides_its_parameters() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let toml = "[options.sampling]\ntemperature = 0.1\nseed = 5\nrepetition_penalty = 1.7\n";
+    let file = write(dir.path(), "p.toml", toml);
+    let generate = |flags: &[&str]| {
+        let mut command = structgen(["generate", "x", "--regex", "[a-z]{40}"]);
+        let run = run(command.args(flags));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    let by_file = generate(&["--params", file.to_str().unwrap(), "--task", "chat"]);
+    let chat = ["--task", "chat", "--set", "repetition_penalty=1.7"];
+    assert_eq!(by_file, generate(&[&chat[..], &["--seed", "5"]].concat()));
+    // Both are in effect.
+    assert_ne!(by_file, generate(&[&chat[..], &["--seed", "0"]].concat()));
+    assert_ne!(by_file, generate(&["--task", "chat", "--seed", "5"]));
+}

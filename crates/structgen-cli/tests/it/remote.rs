@@ -347,6 +347,7 @@ fn what_a_server_does_not_honour_is_refused_by_name() {
         &["--events"][..],
         &["--details"],
         &["--device", "cpu"],
+        &["--no-reader"],
         &["--confidence", "--json"],
     ] {
         let refused = ask("127.0.0.1:1", &[flag, &["x"]].concat());

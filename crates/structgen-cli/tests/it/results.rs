@@ -158,3 +158,26 @@ fn confidence_of_what_is_no_json_is_refused_before_a_model_is_loaded() {
         assert!(run.err.contains("--json-schema"), "{}", run.err);
     }
 }
+
+#[test]
+fn each_of_several_documents_is_on_one_line_whatever_whitespace_the_model_writes() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let model = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../structgen/tests/goldens/model"
+    );
+    let indented = ["--set", "schema.whitespace=indent:2", "--model", model];
+    let extract = |flags: &[&str]| {
+        let mut command = structgen(["extract", "--schema"]);
+        let command = command.arg(&schema).args(indented).args(flags);
+        let run = run(command.arg("Ada is 36"));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out
+    };
+    // Alone, the document is as the model wrote it.
+    assert!(extract(&[]).starts_with("{\n  \""));
+    let several = extract(&["-n", "2", "--temperature", "1", "--seed", "1"]);
+    assert_eq!(lines(&several).len(), 2, "{several}");
+}
