@@ -80,6 +80,8 @@ fn read_tag(path: &Path, schema: &SchemaOptions) -> anyhow::Result<(StructuralTa
 pub(crate) struct ToolsFile {
     name: String,
     tools: Vec<Tool>,
+    /// The tools as the file has them.
+    as_written: Vec<Value>,
 }
 
 impl ToolsFile {
@@ -88,12 +90,28 @@ impl ToolsFile {
             Document::read_json(path).context("the tools cannot be used")?;
         let tools =
             Tool::list(&text).with_context(|| format!("the tools {name} cannot be used"))?;
-        Ok(Self { name, tools })
+        let mut value: Value = serde_json::from_str(&text)?;
+        let list = match value.get_mut("tools") {
+            Some(list) => list.take(),
+            None => value,
+        };
+        let as_written = serde_json::from_value(list)?;
+        Ok(Self {
+            name,
+            tools,
+            as_written,
+        })
     }
 
-    /// Returns the tools in the form that chat templates and servers expect, whatever form they have in the file.
+    /// Returns the tools in the form that chat templates and servers expect, whatever form they have in the file. What
+    /// is in that form already stays as it is, with all its members.
     pub(crate) fn for_template(&self) -> Vec<Value> {
-        self.tools.iter().map(Tool::to_json).collect()
+        let tools = self.tools.iter().zip(&self.as_written);
+        let in_form = |(tool, written): (&Tool, &Value)| match written["function"]["parameters"] {
+            Value::Object(_) => written.clone(),
+            _ => tool.to_json(),
+        };
+        tools.map(in_form).collect()
     }
 }
 

@@ -23,8 +23,8 @@ pub struct ServerConfig {
     pub lenient: bool,
     /// The origins whose pages may use the server; none by default.
     pub cors_origins: Vec<String>,
-    /// The names under which clients may address the server, besides `localhost` and this machine's own addresses. A
-    /// server with a key, or with [`no_auth`](Self::no_auth), accepts any name.
+    /// The names under which clients may address the server, besides `localhost`, names that end in `.localhost`, and
+    /// loopback addresses. A server with a key, or with [`no_auth`](Self::no_auth), accepts any name.
     pub hosts: Vec<String>,
     /// The limits of requests.
     pub limits: ServerLimits,
@@ -149,8 +149,8 @@ pub struct ModelSpec {
     pub folder: Option<PathBuf>,
     /// How to load it.
     pub options: ModelOptions,
-    /// The format of its tool calls. By default, the one whose marker is a token of the model's vocabulary, or else
-    /// `qwen`.
+    /// The format of its tool calls. By default, the one that the model's tokens and its chat template show, or else
+    /// `qwen`, with a warning.
     pub tool_format: Option<ToolFormat>,
 }
 

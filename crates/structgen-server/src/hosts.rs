@@ -25,7 +25,10 @@ pub(crate) fn check_host(config: &ServerConfig, headers: &HeaderMap) -> Result<(
     match is_own {
         true => Ok(()),
         false => {
-            let message = "the server has no such name, and needs no key: address it as localhost";
+            let message = format!(
+                "a server without an API key answers only to localhost and to names that it was started with \
+                 (--allow-host), and this request is for {name:?}"
+            );
             let error = ApiError::new(StatusCode::FORBIDDEN, message);
             Err(error.with_code("host_not_allowed"))
         }
@@ -42,7 +45,9 @@ fn name_of(host: &str) -> &str {
 
 fn is_this_machine(name: &str) -> bool {
     if let Ok(address) = name.parse::<IpAddr>() {
-        return address.is_loopback();
+        // An address is no name that could lead elsewhere; clients reach this machine by the unspecified one as well.
+        let address = address.to_canonical();
+        return address.is_loopback() || address.is_unspecified();
     }
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     name == "localhost" || name.ends_with(".localhost")
@@ -71,6 +76,8 @@ mod tests {
             "127.0.0.1:8080",
             "127.1.2.3",
             "[::1]:8080",
+            "[::ffff:127.0.0.1]:8080",
+            "0.0.0.0:8080",
             "models.lan:80",
         ] {
             assert!(accepts(&config, own), "{own}");

@@ -20,6 +20,7 @@ mod sql;
 mod terminal;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 
@@ -29,6 +30,12 @@ use clap::{Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Print only errors to standard error, no notes
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print to standard error how long it took
+    #[arg(short, long, global = true)]
+    verbose: bool,
 }
 
 #[derive(Subcommand)]
@@ -45,17 +52,27 @@ enum Command {
 type Outcome = anyhow::Result<u64>;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let Cli {
+        command,
+        quiet,
+        verbose,
+    } = Cli::parse();
+    terminal::set_quiet(quiet);
+    let began = Instant::now();
+    let outcome = match command {
         Command::Sql(args) => sql::run(&args),
         Command::Extract(args) => extract::run(&args),
         Command::Cluster(args) => cluster::run(&args),
     };
+    if verbose {
+        terminal::say(&format!("it took {:.1?}", began.elapsed()));
+    }
     match outcome {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         Err(error) if terminal::is_reader_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal::say(&format!("error: {}", terminal::in_one_line(&error)));
+            terminal::say_error(&format!("error: {}", terminal::in_one_line(&error)));
             ExitCode::from(2)
         }
     }

@@ -1,9 +1,24 @@
 //! Messages on standard error, and the formatting of errors.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether notes are left out.
+pub(crate) fn set_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+/// Prints a note to standard error, unless notes are left out.
+pub(crate) fn say(line: &str) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        say_error(line);
+    }
+}
 
 /// Prints a line to standard error. Errors are ignored: nobody is reading.
-pub(crate) fn say(line: &str) {
+pub(crate) fn say_error(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

@@ -48,17 +48,21 @@ pub(crate) struct Args {
     /// API key that clients must present; may be repeated [default: STRUCTGEN_API_KEY, if set]
     #[arg(long, value_name = "KEY")]
     api_key: Vec<String>,
-    /// Allow other machines to use the server without a key
+    /// Allow other machines to use the server without a key, under any name
     #[arg(long, conflicts_with = "api_key")]
     no_auth: bool,
+    /// Name under which clients may address a server without a key, besides localhost and loopback addresses; may be
+    /// repeated
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
     /// List a request's unknown fields in a response header, instead of refusing the request
     #[arg(long)]
     lenient: bool,
     /// Origin whose pages may use the server, such as https://example.org; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
-    /// Format of the models' tool calls: qwen, llama3, mistral, … [default: the one whose marker is a token of the
-    /// model]
+    /// Format of the models' tool calls: qwen, llama3, mistral, … [default: what the model's tokens and chat template
+    /// show]
     #[arg(long, value_name = "FORMAT")]
     tool_format: Option<String>,
     /// Device to run the models on: cpu, cuda or cuda:N; there is no fallback to another
@@ -128,6 +132,7 @@ impl Args {
                 .extend(std::env::var("STRUCTGEN_API_KEY").ok());
         }
         config.no_auth = self.no_auth;
+        config.hosts.clone_from(&self.allow_host);
         config.lenient = self.lenient;
         config.cors_origins.clone_from(&self.cors_origin);
         if self.no_auth && !self.host.is_loopback() {

@@ -73,22 +73,37 @@ fn leading_flags(args: &[OsString]) -> Option<(Vec<OsString>, &[OsString])> {
             return Some((flags, rest.as_slice()));
         };
         rest.next();
-        let needs_value = push_flag(flag, &mut flags)?;
-        if needs_value {
-            flags.push(rest.next()?.clone());
+        match push_flag(flag, &mut flags)? {
+            Value::None => {}
+            Value::PassedOn => flags.push(rest.next()?.clone()),
+            Value::Dropped => drop(rest.next()?),
         }
     }
 }
 
-/// Appends a flag of [`OutputArgs`](crate::output::OutputArgs), or several one-letter ones. The other executable has no
-/// `-o`, so it is written out. Returns whether a value has to follow, or `None` for any other flag.
-fn push_flag(flag: &str, flags: &mut Vec<OsString>) -> Option<bool> {
+/// The value that has to follow a flag.
+enum Value {
+    None,
+    PassedOn,
+    Dropped,
+}
+
+/// Appends a flag of [`OutputArgs`](crate::output::OutputArgs), or several one-letter ones, for the other executable: it
+/// has no `-o`, so that is written out, and its messages have no colours. Returns `None` for any other flag.
+fn push_flag(flag: &str, flags: &mut Vec<OsString>) -> Option<Value> {
     let Some(letters) = flag.strip_prefix('-').filter(|it| !it.starts_with('-')) else {
         let (name, value) = flag.split_once('=').unzip();
-        flags.push(flag.into());
-        return match name.unwrap_or(flag) {
-            "--quiet" | "--verbose" if value.is_none() => Some(false),
-            "--output" | "--color" => Some(value.is_none()),
+        return match (name.unwrap_or(flag), value) {
+            ("--color", None) => Some(Value::Dropped),
+            ("--color", Some(_)) => Some(Value::None),
+            ("--quiet" | "--verbose", None) | ("--output", Some(_)) => {
+                flags.push(flag.into());
+                Some(Value::None)
+            }
+            ("--output", None) => {
+                flags.push(flag.into());
+                Some(Value::PassedOn)
+            }
             _ => None,
         };
     };
@@ -101,13 +116,14 @@ fn push_flag(flag: &str, flags: &mut Vec<OsString>) -> Option<bool> {
     }
     flags.extend(switches.chars().map(|letter| format!("-{letter}").into()));
     let Some(output) = output else {
-        return Some(false);
+        return Some(Value::None);
     };
     flags.push("--output".into());
-    if !output.is_empty() {
-        flags.push(output.strip_prefix('=').unwrap_or(output).into());
+    if output.is_empty() {
+        return Some(Value::PassedOn);
     }
-    Some(output.is_empty())
+    flags.push(output.strip_prefix('=').unwrap_or(output).into());
+    Some(Value::None)
 }
 
 pub(crate) fn sql(args: &SqlArgs) -> Outcome {

@@ -87,11 +87,11 @@ fn flags_of_every_command_may_precede_the_command() {
         ),
         (
             &["--color", "never", "-v", "sql", "SELECT 1"],
-            "sql --color never -v SELECT 1\n",
+            "sql -v SELECT 1\n",
         ),
         (
             &["--verbose", "--color=never", "sql", "-o", "x"],
-            "sql --verbose --color=never -o x\n",
+            "sql --verbose -o x\n",
         ),
     ];
     for (args, passed_on) in cases {

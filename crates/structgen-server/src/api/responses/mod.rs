@@ -229,7 +229,10 @@ impl Writer {
 
     /// Adds more of the answer, and returns the events that describe it.
     fn take(&mut self, update: &Update, vocabulary: &Vocabulary) -> Vec<Event> {
-        let described = self.describe(&update.tokens, vocabulary);
+        // Special tokens are marks between the parts of an answer, and no part of a message's text.
+        let tokens = update.tokens.iter();
+        let tokens = tokens.filter(|token| !vocabulary.is_special(token.id));
+        let described = self.describe(&tokens.cloned().collect::<Vec<_>>(), vocabulary);
         self.pending.extend(described);
         let mut events = self.push(&update.pieces);
         if self.has_steps && !update.tokens.is_empty() {
