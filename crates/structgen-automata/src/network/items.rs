@@ -14,6 +14,9 @@ use crate::listing::AllowedKeys;
 use crate::program::{Alternative, ArrayProgram, Counts, Program};
 use crate::value::Value;
 
+/// The number of items for which the way to the end of an array is kept.
+const KEPT_AHEAD: usize = 256;
+
 impl Call<'_> {
     pub(super) fn open_array(
         &self,
@@ -234,17 +237,19 @@ impl Call<'_> {
         let shape = &self.program.arrays[array as usize];
         let way = shape.way_to_end(counts, cost, self.plan_meter())?;
         let insert = |counts: &Counts, cost| {
-            let owned = size_of_val(&*counts.tallies);
-            self.owned_bytes.fetch_add(owned, Ordering::Relaxed);
-            *self.items_left.insert(place(counts), cost)
+            if self.items_left.get(&place(counts)).is_none() {
+                let owned = size_of_val(&*counts.tallies);
+                self.owned_bytes.fetch_add(owned, Ordering::Relaxed);
+                self.items_left.insert(place(counts), cost);
+            }
         };
         let Some(way) = way else {
-            return Ok(insert(counts, None));
+            insert(counts, None);
+            return Ok(None);
         };
-        // The next items are probably those on the way.
-        for (counts, cost) in &way {
-            insert(counts, Some(*cost));
-        }
+        // The next items are probably those on the way. If not, its rest would be kept in vain.
+        let first = way.iter().take(KEPT_AHEAD);
+        first.for_each(|(counts, cost)| insert(counts, Some(*cost)));
         Ok(way.first().map(|&(_, cost)| cost))
     }
 

@@ -6,6 +6,8 @@
 //!
 //! A sketch knows for which referents some value was written, but not which value.
 
+use std::sync::atomic::Ordering;
+
 use structgen_grammar::Relation;
 use structgen_memo::{Interner, Memo};
 
@@ -359,10 +361,18 @@ impl Call<'_> {
         if let Some(known) = relations.measures.get(&(class, levels)) {
             return known;
         }
+        // From the innermost level on, since nesting may be deep.
         let inside = match levels {
             ALL_LEVELS => Inside::Unlimited,
             0 => Inside::Full,
-            levels => Inside::Within(self.measures_within(class, levels - 1)),
+            levels => {
+                let known = |level: &u32| relations.measures.get(&(class, *level)).is_some();
+                let first = (0..levels).rev().find(known).map_or(0, |level| level + 1);
+                for level in first..levels {
+                    self.measures_within(class, level);
+                }
+                Inside::Within(self.measures_within(class, levels - 1))
+            }
         };
         let costs: Vec<u64> = match class.0.checked_sub(1) {
             None => program.related.iter().map(|related| related.cost).collect(),
@@ -372,6 +382,8 @@ impl Call<'_> {
             }
         };
         let measures = program.measures_with(&costs, inside);
+        self.owned_bytes
+            .fetch_add(measures.memory(), Ordering::Relaxed);
         relations.measures.insert((class, levels), measures)
     }
 

@@ -79,6 +79,12 @@ impl Measures {
         self.cost[node.index()]
     }
 
+    /// Returns the number of bytes that it owns.
+    pub(crate) fn memory(&self) -> usize {
+        let members = self.member.iter().map(|members| size_of_val(&**members));
+        size_of_val(&*self.cost) + size_of_val(&*self.key_offset) + members.sum::<usize>()
+    }
+
     /// Returns the bytes from the entry of a procedure to its end.
     pub(crate) fn proc_cost(&self, program: &Program, proc: ProcId) -> u64 {
         self.cost(program.proc(proc).entry)

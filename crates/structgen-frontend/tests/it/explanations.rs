@@ -1,6 +1,8 @@
 //! Which keywords are named where no value is valid, and what is checked for misspellings.
 
-use structgen_frontend::json_schema::{SchemaError, SchemaLimits, SchemaOptions, compile_str};
+use structgen_frontend::json_schema::{
+    Profile, SchemaError, SchemaLimits, SchemaOptions, compile_str,
+};
 
 /// The keywords named for an unsatisfiable schema.
 #[track_caller]
@@ -85,4 +87,26 @@ fn alternatives_of_a_negation_are_checked_for_misspellings() {
     for pointer in ["#/not/allOf/0/required", "#/not/allOf/1/required"] {
         assert!(pointers.iter().any(|it| it == pointer), "{pointers:?}");
     }
+}
+
+#[test]
+fn what_is_left_out_of_a_format_contradicts_nothing() {
+    let of = |schema: &str, profile| {
+        let options = SchemaOptions::new().with_profile(profile);
+        compile_str(schema, &options)
+            .expect_err("no value")
+            .to_string()
+    };
+    let schema =
+        r#"{"type": "string", "maxLength": 3, "format": "hostname", "pattern": "^xn--[a-z0-9]+$"}"#;
+    let message = of(schema, Profile::Exact);
+    assert!(message.contains("#/maxLength"), "{message}");
+    assert!(!message.contains("#/format"), "{message}");
+    // Each variant leaves out what could be of the other one.
+    let variants = r#"{"required": ["a", "b"], "oneOf": [
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+        {"type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}
+    ]}"#;
+    let message = of(variants, Profile::Rust);
+    assert!(message.contains("left out"), "{message}");
 }

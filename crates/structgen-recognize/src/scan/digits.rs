@@ -174,8 +174,8 @@ fn one_number(tokens: &Tokens<'_>, at: usize, end: usize) -> Option<Quantity> {
     }
 }
 
-/// `12,34,567.50`: the last group has three digits, and the others have two, as is usual in India. The run may be a
-/// list of numbers all the same.
+/// `12,34,567.50`: the last group has three digits, and the others have two, as is usual in India. Since a list of
+/// numbers may look like that, it has to be an amount or whole thousands.
 fn lakhs(tokens: &Tokens<'_>, at: usize, end: usize) -> Option<Quantity> {
     if end < at + 5 {
         return None;
@@ -193,7 +193,12 @@ fn lakhs(tokens: &Tokens<'_>, at: usize, end: usize) -> Option<Quantity> {
             .step_by(2)
             .all(|group| tokens.str(group).len() == 2)
         && tokens.str(last).len() == 3;
-    if !grouped {
+    let is_amount = || {
+        currency::before(tokens, tokens.back_space(at)).is_some()
+            || currency::starting_at(tokens, tokens.skip_space(end)).is_some()
+    };
+    let is_whole = !in_a_list(tokens, at, end) && !has_fraction && tokens.str(last) == "000";
+    if !grouped || !(is_whole || is_amount()) {
         return None;
     }
     let whole = (at..whole_end).step_by(2).map(|group| tokens.str(group));

@@ -27,7 +27,8 @@ pub(super) fn ordinal(tokens: &Tokens<'_>, at: usize) -> Option<(usize, usize, u
         }
         // `1,000th`.
         let thousands = tokens.digits(at - 2, 1, 3);
-        let grouped = tokens.is_mark(at - 1, ',') && tokens.str(at).len() == 3;
+        let is_longer = matches!(tokens.kind_before(at - 2), Some(Kind::Mark(',' | '.')));
+        let grouped = tokens.is_mark(at - 1, ',') && tokens.str(at).len() == 3 && !is_longer;
         return Some((
             at - 2,
             mark + 1,

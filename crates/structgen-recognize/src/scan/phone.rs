@@ -124,8 +124,13 @@ fn is_date(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// Returns whether the digits at `at` start a date, time or decimal number.
 fn is_other(tokens: &Tokens<'_>, at: usize) -> bool {
-    let joined = matches!(tokens.kind(at + 1), Some(Kind::Mark(':' | ',')))
-        && tokens.kind(at + 2) == Some(Kind::Digits);
+    let has_digits = tokens.kind(at + 2) == Some(Kind::Digits);
+    let joined = match tokens.kind(at + 1) {
+        Some(Kind::Mark(':')) => has_digits,
+        // Between the cells of a row, there is a comma as well.
+        Some(Kind::Mark(',')) => has_digits && tokens.str(at + 2).len() <= 2,
+        _ => false,
+    };
     joined || is_date(tokens, at)
 }
 

@@ -168,7 +168,10 @@ fn longer(tokens: &Tokens<'_>, end: usize, factor: i128, language: Language) -> 
         let Some(scale) = scale.filter(|scale| at > end && *scale > last) else {
             break;
         };
-        (end, factor, last) = (at + 1, factor * scale, scale);
+        let Some(product) = factor.checked_mul(scale) else {
+            break;
+        };
+        (end, factor, last) = (at + 1, product, scale);
         longer.push((end, factor));
     }
     longer

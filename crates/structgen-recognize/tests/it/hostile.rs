@@ -193,3 +193,14 @@ fn long_runs_take_linear_time() {
         assert!(spent.as_secs() < 10, "{run:?} repeated takes {spent:?}");
     }
 }
+
+#[test]
+fn products_of_scales_have_a_limit() {
+    for text in [
+        "5 Billionen Billiarden Trillionen",
+        "5 milliards billions trillions",
+        "5 millardos billones trillones",
+    ] {
+        assert!(exercise(text) > 0, "{text}");
+    }
+}

@@ -361,7 +361,13 @@ fn ordinals_are_read_with_groups_and_as_one_word() {
             ("el vigésimo", "20"),
         ],
     );
-    never(Leaf::Integer, &[("the 1,000th visitor", "0")]);
+    never(
+        Leaf::Integer,
+        &[
+            ("the 1,000th visitor", "0"),
+            ("the 1,234,567th visitor", "234567"),
+        ],
+    );
 }
 
 #[test]

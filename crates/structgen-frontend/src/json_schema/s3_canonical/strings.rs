@@ -183,7 +183,7 @@ impl<'j> Canonicalizer<'_, 'j> {
 
     /// Whether the string is in the set.
     pub(super) fn matches(&mut self, regular: &Regular, text: &str) -> Result<bool, SchemaError> {
-        let left = self.options.limits.max_steps.saturating_sub(self.steps);
+        let left = self.max_steps.saturating_sub(self.steps);
         let mut budget = left;
         let found = self.machines.contains(regular, text, &mut budget);
         self.step(usize::try_from(left - budget).unwrap_or(usize::MAX))?;

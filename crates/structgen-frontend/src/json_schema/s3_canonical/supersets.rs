@@ -44,7 +44,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     }
 
     /// Whether it is proven that all literals together hold for no value.
-    pub(super) fn excludes_all(&mut self, literals: &[Literal]) -> Result<bool, SchemaError> {
+    pub(crate) fn excludes_all(&mut self, literals: &[Literal]) -> Result<bool, SchemaError> {
         self.is_proven(|canonical| {
             let node = canonical.node(literals.iter().copied())?;
             canonical.is_proven_empty(node)
@@ -60,12 +60,18 @@ impl<'j> Canonicalizer<'_, 'j> {
             Effect::Narrowed { how } => Some((*origin, *how)),
             _ => None,
         });
-        let Some((origin, how)) = narrowed else {
-            return Ok(());
+        let for_rust = "values that Rust types do not hold, or that could be of another variant";
+        let (keyword, pointer, how) = match narrowed {
+            Some((origin, how)) => (
+                origin.keyword,
+                self.program.keyword_pointer(origin.schema, origin.keyword),
+                how,
+            ),
+            None => ("type", self.program.pointer(id).to_owned(), for_rust),
         };
         Err(SchemaError::Unsupported {
-            keyword: origin.keyword.to_owned(),
-            pointer: self.program.keyword_pointer(origin.schema, origin.keyword),
+            keyword: keyword.to_owned(),
+            pointer,
             reason: format!("only values that are left out may be valid: {how}"),
         })
     }
@@ -140,7 +146,11 @@ impl<'j> Canonicalizer<'_, 'j> {
             return Ok(false);
         }
         match self.options.profile {
-            Profile::Rust => holds(self),
+            Profile::Rust => {
+                let held = holds(self)?;
+                self.is_narrowed |= !held;
+                Ok(held)
+            }
             Profile::Exact | Profile::Generate => Ok(true),
         }
     }

@@ -1,6 +1,6 @@
 //! Which keywords contradict one another.
 
-use crate::json_schema::s2_parse::atoms::Origin;
+use crate::json_schema::s2_parse::atoms::{Literal, Origin};
 use crate::json_schema::s2_parse::{Program, SchemaId};
 use crate::json_schema::s3_canonical::Canonicalizer;
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaWarning};
@@ -97,7 +97,11 @@ impl Search<'_, '_> {
         canonical.limit_steps(self.steps_left);
         canonical.ignore(left_out);
         let node = canonical.schema_node(self.root);
-        let is_empty = node.and_then(|node| canonical.is_empty(node));
+        let is_empty = node.and_then(|node| {
+            // Values that are left out would not contradict.
+            Ok(canonical.is_empty(node)?
+                && canonical.excludes_all(&[Literal::schema(self.root)])?)
+        });
         self.steps_left = self.steps_left.saturating_sub(canonical.steps_taken());
         (canonical.reached().to_vec(), is_empty)
     }

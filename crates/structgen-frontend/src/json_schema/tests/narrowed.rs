@@ -90,6 +90,11 @@ fn numbers_that_a_rust_type_cannot_hold_match_its_schema() {
     assert!(!accepts(&schema, Profile::Rust, &json!(300)));
     assert!(accepts(&schema, Profile::Rust, &json!(100)));
     assert_eq!(violated(&schema, Profile::Rust, &json!(300)), ["#/oneOf"]);
+    let schema = json!({"oneOf": [
+        {"const": {"n": 300}},
+        {"properties": {"n": {"type": "integer", "format": "uint8"}}},
+    ]});
+    assert!(!accepts(&schema, Profile::Rust, &json!({"n": 300})));
     let schema = json!({"enum": [{"a": 300}, {"a": 1}], "properties": {"a": {"format": "int8"}}});
     assert!(!accepts(&schema, Profile::Rust, &json!({"a": 300})));
     assert!(accepts(&schema, Profile::Rust, &json!({"a": 1})));
