@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
 
 use super::{KeyClass, Slot};
-use crate::bytes::{LONGEST_ESCAPE, PLAIN_LETTERS, escaped_byte, escaped_length, plain_letters};
+use crate::bytes::{LONGEST_ESCAPE, PLAIN_LETTERS, escaped_byte, escaped_length};
 use crate::json::is_plain;
 use crate::{LimitExceeded, Machine};
 use structgen_regular::{RegularLimits, RegularMachine, RegularState};
@@ -73,7 +73,7 @@ impl KeyClass {
 
 /// Counts the texts of which no character needs an escape.
 fn shortest_of_all(n: usize, declared: &[Box<str>]) -> Known {
-    let is_plain = |key: &str| key.bytes().all(|byte| plain_letters().any(|it| it == byte));
+    let is_plain = |key: &str| key.is_ascii() && key.bytes().all(|byte| escaped_byte(byte) == 1);
     let mut declared_of_length: FxHashMap<usize, usize> = FxHashMap::default();
     for key in declared.iter().filter(|key| is_plain(key)) {
         *declared_of_length.entry(key.len()).or_default() += 1;
@@ -199,6 +199,7 @@ mod tests {
     use structgen_grammar::CharSet;
 
     use super::*;
+    use crate::bytes::plain_letters;
 
     fn costs_without(declared: &[&str], regular: Regular, n: usize) -> Vec<u32> {
         let declared: Vec<Box<str>> = declared.iter().map(|&key| key.into()).collect();

@@ -24,18 +24,6 @@ impl Program {
                 continue;
             }
             levels[id.index()] = Some(level);
-            if let Node::Array { array, .. } = self.node(id) {
-                let array = &self.arrays[*array as usize];
-                let mut items = array.prefix.iter().chain(&array.rest).flatten();
-                let is_searched = array.needs_distinct()
-                    && items.any(|alternative| self.listed(alternative.node).is_none());
-                if is_searched && level >= MAX_NEEDED_LEVELS {
-                    return Err(LimitExceeded {
-                        what: "arrays inside one another that need several distinct items",
-                        limit: u64::from(MAX_NEEDED_LEVELS),
-                    });
-                }
-            }
             let mut add = |node: NodeId, more: u32| {
                 open.push((node, level.saturating_add(more).min(MAX_NEEDED_LEVELS)));
             };
@@ -57,6 +45,12 @@ impl Program {
                 }
                 Node::Array { array, next } => {
                     let array = &self.arrays[*array as usize];
+                    if level >= MAX_NEEDED_LEVELS && self.searches_items(array) {
+                        return Err(LimitExceeded {
+                            what: "arrays inside one another that need several distinct items",
+                            limit: u64::from(MAX_NEEDED_LEVELS),
+                        });
+                    }
                     let slots = array.prefix.iter().chain(&array.rest);
                     let more = u32::from(array.unique);
                     slots.flat_map(of_slot).for_each(|node| add(node, more));
@@ -65,5 +59,11 @@ impl Program {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether an array needs several distinct items, some of which are not listed.
+    fn searches_items(&self, array: &ArrayProgram) -> bool {
+        let mut items = array.prefix.iter().chain(&array.rest).flatten();
+        array.needs_distinct() && items.any(|item| self.listed(item.node).is_none())
     }
 }

@@ -199,12 +199,8 @@ impl Engine {
         };
         let has_events = request.has_events();
         // Outputs beyond the limit must not take memory before they are refused.
-        {
-            let mut queue = handle.shared.queue();
-            queue.remove_ended();
-            let waiting = queue.tasks().saturating_add(request.count());
-            handle.limits.check_queue(waiting)?;
-        }
+        let count = request.count();
+        handle.shared.queue().check_room(count, &handle.limits)?;
         let tasks = request.tasks(&resources)?;
         let bytes_per_token = handle.target.cache_bytes_per_token;
         for task in &tasks.tasks {
@@ -216,9 +212,7 @@ impl Engine {
             if queue.workers == 0 {
                 return Err(GenerateError::Stopped);
             }
-            queue.remove_ended();
-            let waiting = queue.tasks() + tasks.tasks.len();
-            handle.limits.check_queue(waiting)?;
+            queue.check_room(tasks.tasks.len(), &handle.limits)?;
             let channel = Arc::clone(&channel);
             queue.insert(Submission { tasks, channel });
         }

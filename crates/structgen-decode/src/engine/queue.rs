@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::run::Channel;
-use crate::scheduler::Tasks;
+use crate::scheduler::{SchedulerLimits, Tasks};
 use crate::task::TaskSize;
 use crate::{FinishReason, GenerateError};
 
@@ -62,6 +62,16 @@ impl Queue {
     /// Returns the number of waiting tasks.
     pub(super) fn tasks(&self) -> usize {
         self.tasks
+    }
+
+    /// Returns an error if there is no room for so many more tasks, even without the requests that ended.
+    pub(super) fn check_room(
+        &mut self,
+        more: usize,
+        limits: &SchedulerLimits,
+    ) -> Result<(), GenerateError> {
+        self.remove_ended();
+        limits.check_queue(self.tasks.saturating_add(more))
     }
 
     /// Returns whether there is nothing to do for a worker.

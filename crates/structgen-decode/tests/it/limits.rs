@@ -75,7 +75,7 @@ fn a_queued_request_that_is_cancelled_ends_at_the_next_step() {
         (&generation.text[..], &generation.finish),
         ("", &FinishReason::Cancelled)
     );
-    // Nothing is in the way of the one behind it.
+    // The next request can run.
     let mut order = Vec::new();
     while !scheduler.is_idle() {
         order.extend(scheduler.step().into_iter().map(|(ticket, _)| ticket));

@@ -1,4 +1,4 @@
-//! Schemas with so many parts that no two of them may be compared one by one.
+//! Schemas with so many parts that comparing each part with all others would take minutes.
 
 use serde_json::{Map, Value, json};
 use structgen_frontend::json_schema::{Profile, SchemaError, SchemaOptions, compile};
@@ -37,7 +37,7 @@ fn many_keys_are_evaluated() {
 
 #[test]
 fn the_alternatives_of_a_negation_are_counted_by_their_size() {
-    // Of so many alternatives a pair always holds, so that no other pair is looked at.
+    // Two of the alternatives always hold together, so no other pair is examined.
     let negated = |alternatives: usize| {
         json!({
             "allOf": [{"$ref": "#/not/oneOf/0"}, {"$ref": "#/not/oneOf/1"}],

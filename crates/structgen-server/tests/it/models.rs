@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use structgen_server::ModelSpec;
+use tempfile::TempDir;
 
 use crate::support::model::chat_model;
 use crate::support::{Running, client, serve_with};
@@ -39,6 +40,16 @@ fn models_are_loaded_when_they_are_asked_for() {
     assert_eq!(names["data"][1]["id"], "chat");
 }
 
+/// Returns the models with the names `m0`, `m1` and so on.
+fn numbered(folders: &[(TempDir, ModelSpec)]) -> Vec<ModelSpec> {
+    let numbered = folders.iter().enumerate().map(|(at, (_, spec))| {
+        let mut spec = spec.clone();
+        spec.name = format!("m{at}");
+        spec
+    });
+    numbered.collect()
+}
+
 #[test]
 fn the_model_that_was_used_least_recently_makes_room() {
     let folders: Vec<_> = (0..3).map(|_| chat_model()).collect();
@@ -46,13 +57,7 @@ fn the_model_that_was_used_least_recently_makes_room() {
         .unwrap()
         .len();
     let server = serve_with(|config| {
-        config.models = { folders.iter().enumerate() }
-            .map(|(at, (_, spec))| {
-                let mut spec = spec.clone();
-                spec.name = format!("m{at}");
-                spec
-            })
-            .collect();
+        config.models = numbered(&folders);
         config.limits.model_bytes = Some(bytes * 2);
     });
     for (name, loaded) in [("m0", 1), ("m1", 2), ("m0", 2), ("m2", 2)] {
@@ -179,13 +184,7 @@ fn whoever_asks_whether_a_broken_model_is_ready_causes_one_attempt_to_load_it() 
 fn a_model_that_made_room_for_another_counts_as_ready() {
     let folders: Vec<_> = (0..2).map(|_| chat_model()).collect();
     let server = serve_with(|config| {
-        config.models = { folders.iter().enumerate() }
-            .map(|(at, (_, spec))| {
-                let mut spec = spec.clone();
-                spec.name = format!("m{at}");
-                spec
-            })
-            .collect();
+        config.models = numbered(&folders);
         config.limits.model_bytes = Some(1);
     });
     ask(&server, "m0", 200);

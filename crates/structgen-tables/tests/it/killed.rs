@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Tables, extract_args, ids};
+use crate::support::{Run, Tables, extract_args, ids};
 
 const ROWS: usize = 400;
 
@@ -37,6 +37,12 @@ fn a_run_that_is_killed_ten_times_has_each_row_once() {
     assert_eq!(lines, tables.read("whole.jsonl"));
 }
 
+fn assert_is_of_another_model(run: &Run) {
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let reason = "the model or an option of it was different";
+    assert!(run.err.contains(reason), "{run:?}");
+}
+
 /// Starts a run that does all parts but cannot finish, since a folder blocks its error file.
 fn leave_parts(tables: &Tables, more: &[&str]) {
     let blocking = tables.path().join("out.jsonl.errors.jsonl");
@@ -64,13 +70,7 @@ fn parts_of_another_run_are_not_taken() {
     let tables = Tables::new().with_mails(20);
     leave_parts(&tables, &[]);
     let other = tables.extract("mails.jsonl", "out.jsonl", &["--temperature", "1"]);
-    assert_eq!(other.code, Some(2), "{other:?}");
-    assert!(
-        other
-            .err
-            .contains("the model or an option of it was different"),
-        "{other:?}"
-    );
+    assert_is_of_another_model(&other);
     // The same number of bytes, but different ones.
     let mails = tables.read("mails.jsonl");
     tables.write("mails.jsonl", mails.replacen("Oslo", "Rome", 1));
@@ -123,13 +123,7 @@ fn parts_of_another_model_are_not_taken() {
     let changed = format!("{}\n", main.generation_config);
     std::fs::write(model.join("generation_config.json"), changed).unwrap();
     let other = tables.extract("mails.jsonl", "out.jsonl", &more);
-    assert_eq!(other.code, Some(2), "{other:?}");
-    assert!(
-        other
-            .err
-            .contains("the model or an option of it was different"),
-        "{other:?}"
-    );
+    assert_is_of_another_model(&other);
 }
 
 #[test]
