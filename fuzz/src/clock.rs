@@ -1,22 +1,62 @@
-//! How long single calls take: an input may make hundreds, and a promise is about each.
+//! How long calls take: an input may make hundreds, and a promise is about each.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-thread_local! {
-    static SLOWEST: Cell<Option<Duration>> = const { Cell::new(None) };
+/// The calls of an input so far.
+#[derive(Clone, Copy, Default)]
+struct Clock {
+    slowest: Duration,
+    /// The time of all calls, and of what is not the product's.
+    accounted: Duration,
 }
 
-/// Makes a call, and remembers how long it took if none took longer.
+thread_local! {
+    static CLOCK: Cell<Clock> = const { Cell::new(Clock { slowest: Duration::ZERO, accounted: Duration::ZERO }) };
+}
+
+/// Makes a call, which is timed by itself.
 pub(crate) fn timed<T>(call: impl FnOnce() -> T) -> T {
-    let started = Instant::now();
-    let result = call();
-    let took = Some(started.elapsed());
-    SLOWEST.set(SLOWEST.get().max(took));
+    let (result, took) = took(call);
+    let clock = CLOCK.get();
+    CLOCK.set(Clock {
+        slowest: clock.slowest.max(took),
+        accounted: clock.accounted + took,
+    });
     result
 }
 
-/// Returns how long the slowest call took since this was last asked; `None` if none was timed.
-pub(crate) fn take_slowest() -> Option<Duration> {
-    SLOWEST.take()
+/// Makes a call whose time is not the product's: that of an oracle.
+pub(crate) fn untimed<T>(call: impl FnOnce() -> T) -> T {
+    let (result, took) = took(call);
+    let clock = CLOCK.get();
+    CLOCK.set(Clock {
+        accounted: clock.accounted + took,
+        ..clock
+    });
+    result
+}
+
+fn took<T>(call: impl FnOnce() -> T) -> (T, Duration) {
+    let started = Instant::now();
+    let result = call();
+    (result, started.elapsed())
+}
+
+/// Returns how long the slowest call of an input took that took so long as a whole, and begins anew. What is left of the whole
+/// without the calls counts as one call.
+pub(crate) fn take_slowest(whole: Duration) -> Duration {
+    let clock = CLOCK.take();
+    clock.slowest.max(whole.saturating_sub(clock.accounted))
+}
+
+#[test]
+fn what_is_not_timed_by_itself_is_one_call() {
+    let of = |millis| Duration::from_millis(millis);
+    timed(|| std::thread::sleep(of(5)));
+    untimed(|| std::thread::sleep(of(20)));
+    let accounted = CLOCK.get().accounted;
+    assert!(accounted >= of(25));
+    assert_eq!(take_slowest(accounted + of(4_000)), of(4_000));
+    assert_eq!(take_slowest(of(3)), of(3));
 }

@@ -10,7 +10,7 @@ use crate::walk;
 /// True when the input was taken and everything was looked at.
 ///
 /// # Panics
-/// On a dead end, and when an error has no place.
+/// When a text that was generated does not fit, on a dead end, and when an error has no place.
 pub fn convert(data: &[u8]) -> bool {
     let Some((&how, text)) = data.split_first() else {
         return false;
@@ -33,5 +33,9 @@ pub fn convert(data: &[u8]) -> bool {
     let Ok(constraint) = walk::compile(grammar) else {
         return false;
     };
-    walk::text(&constraint, &mut SplitMix::new(u64::from(how)), 16).is_some()
+    let Some(text) = walk::text(&constraint, &mut SplitMix::new(u64::from(how)), 16) else {
+        return false;
+    };
+    walk::is_taken(&constraint, &text);
+    true
 }

@@ -4,6 +4,7 @@ use structgen_constraint::WarmLimits;
 use structgen_frontend::json_schema::{SchemaOptions, compile_str};
 use structgen_grammar::Grammar;
 
+use crate::clock::timed;
 use crate::walk;
 use crate::{SplitMix, Target};
 
@@ -28,17 +29,19 @@ pub fn grammar_bytes(data: &[u8]) -> bool {
         ..WarmLimits::default()
     };
     // Whatever they return, they return.
-    let _ = constraint.warm(&few);
+    let _ = timed(|| constraint.warm(&few));
     let mut random = SplitMix::new(data.len() as u64);
     let mut matcher = constraint.matcher();
     for _ in 0..16 {
-        let Ok(mask) = matcher.mask() else { break };
+        let Ok(mask) = timed(|| matcher.mask()) else {
+            break;
+        };
         let allowed: Vec<_> = mask.bits().iter().collect();
-        if allowed.is_empty()
-            || matcher
-                .accept_token(allowed[random.below(allowed.len())])
-                .is_err()
-        {
+        if allowed.is_empty() {
+            break;
+        }
+        let token = allowed[random.below(allowed.len())];
+        if timed(|| matcher.accept_token(token)).is_err() {
             break;
         }
     }

@@ -1,9 +1,10 @@
 //! JSON as it comes: the first byte is the size of the pieces, the rest is the text.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
-use structgen_decode::events::{JsonEvents, NotJson, OutputEvent, OutputPart};
+use structgen_decode::events::{JsonEvents, JsonKind, NotJson, OutputEvent, OutputPart};
 
 /// What was reported of a part: its text and, once it is complete, its bytes.
 #[derive(Debug, PartialEq)]
@@ -14,11 +15,20 @@ struct Told {
     span: Option<Range<usize>>,
 }
 
+impl Told {
+    fn value(&self) -> (&str, JsonKind) {
+        match &self.part {
+            OutputPart::Field { pointer, kind } => (pointer, *kind),
+            part => panic!("{part:?} is no value"),
+        }
+    }
+}
+
 /// Reads a text whole and in pieces.
 /// True when there was a text.
 ///
 /// # Panics
-/// When how it is cut matters, or when serde_json reads it otherwise.
+/// When how it is cut matters, or when serde_json reads the text or a value in it otherwise.
 pub fn json_events(data: &[u8]) -> bool {
     let Some((&size, text)) = data.split_first() else {
         return false;
@@ -32,7 +42,10 @@ pub fn json_events(data: &[u8]) -> bool {
         error.contains("recursion limit") || error.contains("number out of range")
     };
     match std::str::from_utf8(text).map(serde_json::from_str::<Value>) {
-        Ok(Ok(_)) => assert_eq!(ended, Ok(())),
+        Ok(Ok(value)) => {
+            assert_eq!(ended, Ok(()));
+            as_read(&value, &whole, text);
+        }
         Ok(Err(error)) => assert!(ended.is_err() || is_limit(&error), "{error}"),
         Err(_) => assert!(ended.is_err()),
     }
@@ -43,6 +56,31 @@ pub fn json_events(data: &[u8]) -> bool {
         }
     }
     true
+}
+
+/// What was told of each part is what serde_json reads there.
+fn as_read(document: &Value, whole: &[Told], text: &[u8]) {
+    // Of keys that occur twice, serde_json keeps the last value.
+    let mut pointers = HashSet::new();
+    let is_distinct = whole.iter().all(|told| pointers.insert(told.value().0));
+    for told in whole {
+        let (pointer, kind) = told.value();
+        let written = &text[told.span.clone().expect("it is complete")];
+        let value: Value = serde_json::from_slice(written).expect("it is JSON");
+        let (is_kind, is_text) = match &value {
+            Value::Object(_) => (kind == JsonKind::Object, told.text.is_empty()),
+            Value::Array(_) => (kind == JsonKind::Array, told.text.is_empty()),
+            Value::String(string) => (kind == JsonKind::String, told.text == *string),
+            Value::Number(_) => (kind == JsonKind::Number, told.text.as_bytes() == written),
+            Value::Bool(_) => (kind == JsonKind::Boolean, told.text.as_bytes() == written),
+            Value::Null => (kind == JsonKind::Null, told.text.as_bytes() == written),
+        };
+        assert!(is_kind && is_text, "{told:?} is read as {value}");
+        if is_distinct {
+            assert_eq!(document.pointer(pointer), Some(&value), "{pointer}");
+        }
+    }
+    assert!(whole.iter().any(|told| told.value().0.is_empty()));
 }
 
 fn read(size: usize, text: &[u8]) -> (Vec<Told>, Result<(), NotJson>) {

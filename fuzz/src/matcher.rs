@@ -34,6 +34,7 @@ pub fn matcher(data: &[u8]) -> bool {
     let mut tokens: Vec<TokenId> = Vec::new();
     for pair in operations.chunks_exact(2).take(200) {
         let [operation, argument] = [pair[0] % 8, pair[1]].map(usize::from);
+        let any = usize::from(pair[0] / 8) << 8 | argument;
         let done = match operation {
             0..=3 => step(&mut matcher, &mut tokens, argument),
             4 => {
@@ -52,7 +53,7 @@ pub fn matcher(data: &[u8]) -> bool {
                 stepped
             }
             6 => same(&constraint, &mut matcher, &tokens),
-            _ => refuse(&mut matcher, argument),
+            _ => refuse(&mut matcher, any),
         };
         if done.is_none() {
             return false;
@@ -99,10 +100,10 @@ fn step(matcher: &mut Matcher, tokens: &mut Vec<TokenId>, argument: usize) -> Op
     Some(())
 }
 
-/// A token that the mask does not have is refused, and nothing has changed.
-fn refuse(matcher: &mut Matcher, argument: usize) -> Option<()> {
+/// A token that the mask does not have is refused, as is one that the vocabulary does not have, and nothing has changed.
+fn refuse(matcher: &mut Matcher, any: usize) -> Option<()> {
     let before = within_limits(|| matcher.mask())?;
-    let token = TokenId(argument as u32);
+    let token = TokenId(any as u32 % (walk::EOS.0 + 2));
     if before.bits().contains(token) {
         return Some(());
     }

@@ -6,7 +6,8 @@ use structgen_frontend::regex::{Dialect, RegexOptions, parse};
 use structgen_grammar::{Expr, GrammarBuilder, JsonForm};
 
 use crate::SplitMix;
-use crate::walk::{self, show, within_limits};
+use crate::clock::untimed;
+use crate::walk::{self, within_limits};
 
 /// A pattern by its structure.
 #[derive(Arbitrary, Debug)]
@@ -161,28 +162,52 @@ pub fn regex(data: &[u8]) -> bool {
     let Ok(constraint) = walk::compile(builder.finish(root, JsonForm::generate())) else {
         return false;
     };
-    // What matches as a whole is found as well.
-    let is_theirs = dialect == Dialect::Rust && !options.operators;
-    let theirs = is_theirs.then_some(&pattern);
-    let theirs = theirs.and_then(|pattern| Regex::new(pattern).ok());
+    let theirs = theirs(&pattern, dialect, options);
     let mut random = SplitMix::new(data.len() as u64);
     for _ in 0..3 {
         let Some(text) = walk::text(&constraint, &mut random, 16) else {
             return false;
         };
-        let refusal = within_limits(|| constraint.matcher().check_text(&text));
-        assert!(
-            matches!(refusal, None | Some(None)),
-            "{pattern}: {:?} does not match: {refusal:?}",
-            show(&text)
-        );
-        if let Some(theirs) = &theirs {
-            assert!(
-                theirs.is_match(&show(&text)),
-                "{pattern}: {:?} is not found by the crate regex",
-                show(&text)
-            );
+        walk::is_taken(&constraint, &text);
+        let Some(theirs) = &theirs else { continue };
+        for text in std::iter::once(text.clone()).chain((0..3).map(|_| changed(&text, &mut random)))
+        {
+            let Ok(text) = std::str::from_utf8(&text) else {
+                continue;
+            };
+            let Some(refusal) = within_limits(|| constraint.matcher().check_text(text.as_bytes()))
+            else {
+                continue;
+            };
+            let is_theirs = untimed(|| theirs.is_match(text));
+            assert_eq!(is_theirs, refusal.is_none(), "{pattern}: {text:?}");
         }
     }
     true
+}
+
+/// What the crate regex makes of a pattern, where it takes it and means the same.
+fn theirs(pattern: &str, dialect: Dialect, options: RegexOptions) -> Option<Regex> {
+    if dialect != Dialect::Rust || options.operators {
+        return None;
+    }
+    let whole = match options.search {
+        true => pattern.to_owned(),
+        false => format!("\\A(?:{pattern})\\z"),
+    };
+    untimed(|| Regex::new(&whole)).ok()
+}
+
+/// A text with one byte replaced, removed or doubled.
+fn changed(text: &[u8], random: &mut SplitMix) -> Vec<u8> {
+    let mut text = text.to_vec();
+    let at = random.below(text.len() + 1);
+    let end = (at + 1).min(text.len());
+    let piece = match random.below(3) {
+        0 => vec![b"abA1 \n_-"[random.below(8)]],
+        1 => Vec::new(),
+        _ => text[at..end].repeat(2),
+    };
+    text.splice(at..end, piece);
+    text
 }

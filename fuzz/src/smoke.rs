@@ -94,7 +94,7 @@ fn again(name: &str, file: &Path) -> ExitCode {
     let started = Instant::now();
     let is_taken = (target.body)(&data);
     let whole = started.elapsed();
-    let slowest = take_slowest().unwrap_or(whole);
+    let slowest = take_slowest(whole);
     println!("{name}: taken: {is_taken}, {whole:?}, the slowest call {slowest:?}");
     ExitCode::SUCCESS
 }
@@ -129,8 +129,7 @@ fn smoke(seconds: &str, seed: &str) -> ExitCode {
     }
 }
 
-/// Runs one target until its time is over or it panics; false when it did, when a seed is refused, or when a call took too long. A
-/// target that times no calls is one call.
+/// Runs one target until its time is over or it panics; false when it did, when a seed is refused, or when a call took too long.
 fn run(source: &Source, time: Duration, seed: u64) -> bool {
     let target = source.target;
     let mut random = SplitMix::new(seed);
@@ -145,7 +144,7 @@ fn run(source: &Source, time: Duration, seed: u64) -> bool {
         let before = Instant::now();
         let result = catch_unwind(|| (target.body)(&data));
         let whole = before.elapsed();
-        let took = take_slowest().unwrap_or(whole);
+        let took = take_slowest(whole);
         runs += 1;
         let Ok(is_taken) = result else {
             let kept = keep(target.name, &data);

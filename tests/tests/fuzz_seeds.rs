@@ -2,6 +2,10 @@
 
 use structgen_fuzz::TARGETS;
 
+/// For its test: that of a workspace of its own is run by nobody.
+#[path = "../../fuzz/src/clock.rs"]
+mod clock;
+
 #[test]
 fn seeds_are_taken_and_regressions_stay_mended() {
     for target in &TARGETS {
