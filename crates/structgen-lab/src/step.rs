@@ -3,14 +3,15 @@
 use serde::Serialize;
 use structgen_decode::SamplingParams;
 use structgen_decode::constraint::AllowedTokens;
-use structgen_decode::samplers::{Candidates, SamplerChain, SamplingError};
+use structgen_decode::samplers::{Candidates, SamplerChain, SamplerKind, SamplingError};
 use structgen_vocab::TokenId;
 
 use crate::{Distribution, NoDistribution};
 
 /// A step: the model's distribution, the effects of mask and samplers, and the draw.
 ///
-/// It is computed by the sampler chain that decoding uses, so it shows what really happens.
+/// It is computed by the sampler chain that decoding uses. If that chain has the sequence's own samplers and temperature
+/// ([`Step::of`]), it shows what really happens.
 ///
 /// ```
 /// use structgen_decode::SamplingParams;
@@ -68,7 +69,7 @@ pub struct MaskShare {
 /// The candidates after a sampler.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage {
-    /// The sampler's name.
+    /// The sampler's name, or [`READER`].
     pub sampler: &'static str,
     /// The number of tokens that it kept.
     pub left: usize,
@@ -131,6 +132,9 @@ impl AllowedTokens for Everything {
     }
 }
 
+/// The name of the stage of the samplers that the caller adds to a chain: those of an extraction's reader.
+pub const READER: &str = "reader";
+
 /// Number of refused tokens that a step lists.
 const REFUSED: usize = 10;
 
@@ -149,6 +153,9 @@ impl Step {
     }
 
     /// Creates the next step of a chain, which may have seen tokens. Draws a random number.
+    ///
+    /// It is the step of a sequence if the chain is [the sequence's](SamplerChain::of_sequence), has accepted its
+    /// tokens, and has the [temperature](SamplerChain::set_temperature) that the constraint sets for the next one.
     ///
     /// # Errors
     /// [`StepError::NoDistribution`].
@@ -180,7 +187,7 @@ impl Step {
                 .iter()
                 .filter(|token| ids.binary_search(&token.id).is_err());
             stages.push(Stage {
-                sampler: kind.name(),
+                sampler: kind.map_or(READER, SamplerKind::name),
                 left: tokens.len(),
                 entropy: entropy(&tokens),
                 // An empty sum is minus zero.

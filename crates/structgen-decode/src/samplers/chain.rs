@@ -147,6 +147,24 @@ impl SamplerChain {
         })
     }
 
+    /// Creates the chain that decoding uses for sequence number `sequence`: [guided](SamplerChain::guided) if the
+    /// sequence's constraint sets temperatures, with the caller's samplers first.
+    ///
+    /// # Errors
+    /// The errors of [`SamplingParams::validate`].
+    pub fn of_sequence(
+        params: &SamplingParams,
+        own: &OwnSamplers,
+        sets_temperatures: bool,
+        sequence: u64,
+    ) -> Result<Self, SamplingError> {
+        let chain = match sets_temperatures {
+            true => Self::guided(params, sequence)?,
+            false => Self::new(params, sequence)?,
+        };
+        Ok(chain.with_own(own))
+    }
+
     /// Sets the temperature for choosing the next token; `None` restores the chain's own. It has no effect on a chain
     /// that is not [guided](SamplerChain::guided).
     ///
@@ -334,7 +352,8 @@ impl SamplerChain {
         self.apply_with(candidates, &mut |_, _| {});
     }
 
-    /// Like [`apply`](SamplerChain::apply), but shows the candidates after each sampler to a callback.
+    /// Like [`apply`](SamplerChain::apply), but shows the candidates after each sampler to a callback: after the
+    /// caller's samplers, if there are any, with `None`, and after each of the chain's own with its kind.
     ///
     /// ```
     /// use structgen_decode::{SamplingParams, samplers::{Candidates, SamplerChain, SamplerKind}};
@@ -345,13 +364,13 @@ impl SamplerChain {
     /// let mut candidates = Candidates::from_pairs([(TokenId(1), 0.5), (TokenId(4), 2.0)]);
     /// let mut left = Vec::new();
     /// chain.apply_shown(&mut candidates, |sampler, candidates| left.push((sampler, candidates.len())));
-    /// assert_eq!(left, [(SamplerKind::Temperature, 2), (SamplerKind::TopK, 1)]);
+    /// assert_eq!(left, [(Some(SamplerKind::Temperature), 2), (Some(SamplerKind::TopK), 1)]);
     /// # Ok::<(), structgen_decode::samplers::SamplingError>(())
     /// ```
     pub fn apply_shown(
         &mut self,
         candidates: &mut Candidates,
-        mut show: impl FnMut(SamplerKind, &mut Candidates),
+        mut show: impl FnMut(Option<SamplerKind>, &mut Candidates),
     ) {
         self.apply_with(candidates, &mut show);
     }
@@ -359,13 +378,16 @@ impl SamplerChain {
     fn apply_with(
         &mut self,
         candidates: &mut Candidates,
-        show: &mut impl FnMut(SamplerKind, &mut Candidates),
+        show: &mut impl FnMut(Option<SamplerKind>, &mut Candidates),
     ) {
         if let Some(contrast) = &self.contrast {
             contrast.score(candidates);
         }
         for sampler in &mut self.own {
             sampler.apply(candidates);
+        }
+        if !self.own.is_empty() {
+            show(None, candidates);
         }
         // Bans first: after the cut, only banned candidates might be left, so that bans would be lifted.
         self.apply_those(true, candidates, show);
@@ -380,7 +402,7 @@ impl SamplerChain {
         &mut self,
         first: bool,
         candidates: &mut Candidates,
-        show: &mut impl FnMut(SamplerKind, &mut Candidates),
+        show: &mut impl FnMut(Option<SamplerKind>, &mut Candidates),
     ) {
         let cuts = self.contrast.as_ref().is_some_and(Contrast::cuts);
         for (place, sampler) in self.samplers.iter_mut().enumerate() {
@@ -388,7 +410,7 @@ impl SamplerChain {
             let is_first = cuts && self.bans[place];
             if is_first == first && guided.is_none_or(|guided| guided.is_on(place)) {
                 sampler.apply(candidates);
-                show(self.kinds[place], candidates);
+                show(Some(self.kinds[place]), candidates);
             }
         }
     }

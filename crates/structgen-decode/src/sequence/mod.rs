@@ -86,11 +86,12 @@ impl<C: Constraint> Sequence<C> {
         codec: &Codec,
     ) -> Result<Self, GenerateError> {
         let started = Instant::now();
-        let mut chain = match constraint.sets_temperatures() {
-            true => SamplerChain::guided(&options.sampling, number)?,
-            false => SamplerChain::new(&options.sampling, number)?,
-        };
-        chain = chain.with_own(&options.samplers);
+        let mut chain = SamplerChain::of_sequence(
+            &options.sampling,
+            &options.samplers,
+            constraint.sets_temperatures(),
+            number,
+        )?;
         if let Some(index) = options.stop.iter().position(String::is_empty) {
             return Err(GenerateError::EmptyStopString { index });
         }

@@ -36,6 +36,21 @@ fn temperature_zero_is_an_argmax_with_ties_to_the_lowest_id() {
 }
 
 #[test]
+fn the_chain_of_a_sequence_shows_the_samplers_of_the_caller_first() {
+    let own = OwnSamplers::new(TopK::new(2)).with(TopK::new(1));
+    for sets_temperatures in [false, true] {
+        let mut chain =
+            SamplerChain::of_sequence(&params(0.5), &own, sets_temperatures, 0).unwrap();
+        assert_eq!(chain.is_guided(), sets_temperatures);
+        let mut shown = Vec::new();
+        chain.apply_shown(&mut candidates(&[1.0, 3.0, 2.0]), |kind, candidates| {
+            shown.push((kind, candidates.len()));
+        });
+        assert_eq!(shown, [(None, 1), (Some(SamplerKind::Temperature), 1)]);
+    }
+}
+
+#[test]
 fn penalties_count_at_temperature_zero() {
     let sampling = SamplingParams {
         presence_penalty: 5.0,
