@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use structgen_decode::SamplingParams;
-use structgen_decode::samplers::{Candidates, SamplerChain, SamplingError, SequenceStart};
+use structgen_decode::samplers::{
+    Candidates, SamplerChain, SamplingError, SequenceStart, XtcParams,
+};
 use structgen_vocab::TokenId;
 
 use crate::Distribution;
@@ -82,9 +84,10 @@ pub struct Compared {
     /// The divergence of the draws from the original, in nats. The reverse is infinite as soon as one token was not
     /// drawn.
     pub kl_draws: f64,
-    /// The divergence of the distribution that is sampled: for a sampler that only removes tokens, `−ln(mass kept)`.
+    /// The divergence of the distribution that is sampled: for a sampler that only removes tokens, `−ln(mass kept)`. XTC
+    /// removes tokens in some steps only; the distribution is that over all steps.
     pub kl_exact: f64,
-    /// The original probability of the kept tokens.
+    /// The original probability of the kept tokens, which are those that may be drawn.
     pub mass: f64,
     /// The total variation distance of the draws from the original.
     pub total_variation: f64,
@@ -113,29 +116,16 @@ pub fn compare(
     method: &Method,
     draws: usize,
 ) -> Result<Compared, SamplingError> {
-    let mut chain = SamplerChain::new(&method.params, 0)?;
     let logits = original.logits();
     let everything = Everything::of(logits.len());
-    let mut candidates = Candidates::default();
-
-    candidates.fill(&logits, &everything, &[]);
-    chain.apply(&mut candidates);
-    let mut left = vec![0.0; logits.len()];
-    if chain.is_greedy() {
-        if let Some((token, _)) = candidates.largest() {
-            left[token.index()] = 1.0;
-        }
-    } else {
-        let total = candidates.weigh();
-        for (id, &weight) in candidates.ids().iter().zip(candidates.weights()) {
-            left[id.index()] = f64::from(weight) / total;
-        }
-    }
+    let left = left_by(&method.params, &logits, &everything)?;
     let shares = left.iter().zip(original.probabilities());
     let kept = shares.filter(|(left, _)| **left > 0.0);
     let (mass, count) = kept.fold((0.0, 0), |(mass, count), (_, p)| (mass + p, count + 1));
     let left = Distribution::of(left);
 
+    let mut chain = SamplerChain::new(&method.params, 0)?;
+    let mut candidates = Candidates::default();
     let draws = if chain.is_greedy() {
         draws.min(1)
     } else {
@@ -166,6 +156,52 @@ pub fn compare(
         total_variation: drawn.total_variation(original),
         kept: count,
     })
+}
+
+/// Returns the probabilities with which a first step draws the tokens.
+fn left_by(
+    params: &SamplingParams,
+    logits: &[f32],
+    everything: &Everything,
+) -> Result<Vec<f64>, SamplingError> {
+    let mut left = vec![0.0; logits.len()];
+    for (chance, params) in outcomes(params) {
+        let mut chain = SamplerChain::new(&params, 0)?;
+        let mut candidates = Candidates::default();
+        candidates.fill(logits, everything, &[]);
+        chain.apply(&mut candidates);
+        if chain.is_greedy() {
+            if let Some((token, _)) = candidates.largest() {
+                left[token.index()] += chance;
+            }
+            continue;
+        }
+        let total = candidates.weigh();
+        for (id, &weight) in candidates.ids().iter().zip(candidates.weights()) {
+            left[id.index()] += chance * f64::from(weight) / total;
+        }
+    }
+    Ok(left)
+}
+
+/// Returns the outcomes of XTC's coin, which is tossed before the step, with their probabilities.
+fn outcomes(params: &SamplingParams) -> Vec<(f64, SamplingParams)> {
+    let Some(xtc) = params.xtc else {
+        return vec![(1.0, params.clone())];
+    };
+    let drops = f64::from(xtc.probability);
+    let with = |xtc| SamplingParams {
+        xtc,
+        ..params.clone()
+    };
+    let dropping = XtcParams {
+        probability: 1.0,
+        ..xtc
+    };
+    let outcomes = [(drops, with(Some(dropping))), (1.0 - drops, with(None))];
+    { outcomes.into_iter() }
+        .filter(|&(chance, _)| chance > 0.0)
+        .collect()
 }
 
 #[cfg(test)]
@@ -216,6 +252,34 @@ mod tests {
         }
         assert_eq!(zipf("greedy").draws, 1);
         assert!(zipf("pure").unique > 200);
+    }
+
+    #[test]
+    fn the_exact_columns_of_xtc_do_not_depend_on_the_seed() {
+        let zipf = Distribution::named(NamedDistribution::Zipf);
+        let at = |probability, seed| {
+            let params = SamplingParams {
+                temperature: 1.0,
+                seed,
+                xtc: Some(XtcParams {
+                    probability,
+                    threshold: 0.05,
+                }),
+                ..SamplingParams::default()
+            };
+            let found = compare(&zipf, &Method::new("xtc", params), 10).unwrap();
+            (found.kl_exact, found.mass, found.kept)
+        };
+        let mixed = at(0.5, 0);
+        assert!((1..8).all(|seed| at(0.5, seed) == mixed));
+        assert_eq!(mixed.2, 1000);
+        // Halfway between never and always dropping, the divergence is less than half.
+        let (never, always) = (at(0.0, 0), at(1.0, 0));
+        assert!(never.0 < 1e-6 && always.2 < 1000);
+        assert!(
+            mixed.0 > 0.0 && mixed.0 < always.0 / 2.0,
+            "{mixed:?} {always:?}"
+        );
     }
 
     #[test]
