@@ -302,3 +302,77 @@ fn a_quantisation_report_says_how_far_a_model_agrees_with_another() {
     );
     assert_eq!(without.code, 2, "{without:?}");
 }
+
+/// A folder with the draft of the embedded model, and the model itself as its variant `other`.
+fn folder_with_variant(dir: &Path) -> PathBuf {
+    let main = model_folder();
+    let folder = dir.join("variants");
+    std::fs::create_dir(&folder).unwrap();
+    let draft = main.with_file_name("draft");
+    for entry in std::fs::read_dir(draft).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+    std::fs::copy(main.join("model.onnx"), folder.join("model_other.onnx")).unwrap();
+    folder
+}
+
+#[test]
+fn the_agreement_is_that_of_the_variant_and_counts_one_use() {
+    runtime();
+    let home = tempfile::tempdir().unwrap();
+    let folder = folder_with_variant(home.path());
+    let texts = home.path().join("texts");
+    std::fs::write(&texts, "The parcel was sent on Monday.\n").unwrap();
+    let added = model(home.path(), &["add", text(&folder), "--name", "both"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    let agreement = |variant: &[&str]| {
+        let args = [
+            "quantize-report",
+            "both",
+            "--json",
+            "--bits",
+            "4",
+            "--against",
+        ];
+        let texts = [text(&folder), "--texts", text(&texts)];
+        let shown = model(home.path(), &[&args[..], &texts, variant].concat());
+        let found: Value = serde_json::from_str(&shown.out).unwrap_or_else(|_| panic!("{shown:?}"));
+        found["agreement"]["mean_kl"].as_f64().unwrap()
+    };
+    assert!(agreement(&[]) < 1e-9);
+    assert!(agreement(&["--variant", "other"]) > 0.01);
+    let usage: Value = serde_json::from_str(&model(home.path(), &["usage", "--json"]).out).unwrap();
+    assert_eq!(usage[0]["uses"], 2, "{usage}");
+}
+
+#[test]
+fn options_for_model_folders_are_refused_for_a_file() {
+    let home = tempfile::tempdir().unwrap();
+    let file = fixture("external_data").join("model.onnx");
+    for option in ["--variant", "--against"] {
+        let args = ["quantize-report", text(&file), option, "x"];
+        model(home.path(), &args).is_bad_input(&[option, "is a file"]);
+    }
+}
+
+#[test]
+fn tensors_with_infinite_numbers_are_left_out_of_a_quantisation_report() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = fixture("external_data");
+    std::fs::copy(folder.join("model.onnx"), home.path().join("model.onnx")).unwrap();
+    let mut weights = std::fs::read(folder.join("model.onnx_data")).unwrap();
+    let report = || {
+        let file = home.path().join("model.onnx");
+        let shown = model(home.path(), &["quantize-report", text(&file), "--json"]);
+        serde_json::from_str::<Value>(&shown.out).unwrap_or_else(|_| panic!("{shown:?}"))
+    };
+    std::fs::write(home.path().join("model.onnx_data"), &weights).unwrap();
+    let all = report();
+    assert_eq!(all["left_out"], Value::Null);
+    weights[..4].copy_from_slice(&f32::NEG_INFINITY.to_le_bytes());
+    std::fs::write(home.path().join("model.onnx_data"), &weights).unwrap();
+    let rest = report();
+    assert_eq!(rest["left_out"].as_array().unwrap().len(), 1, "{rest}");
+    assert!(rest["weights"].as_u64().unwrap() < all["weights"].as_u64().unwrap());
+}

@@ -226,22 +226,28 @@ fn have_one_vocabulary(a: &Model, b: &Model) -> bool {
     a.tokens().eq(b.tokens())
 }
 
-/// Measures the agreement of a model with a reference with the same vocabulary, over these texts.
+/// Measures the agreement of a variant of the model in a folder with a reference with the same vocabulary, over these
+/// texts.
 ///
 /// # Errors
 /// If a model fails, or the vocabularies differ.
 pub(super) fn agreement_of_folders(
     reference: &Path,
-    other: &Path,
+    folder: &Path,
+    variant: Option<&str>,
     texts: &TextsArgs,
 ) -> anyhow::Result<Agreement> {
     let texts = texts.read()?;
-    let open = |named: &Path| {
-        let folder = resolve(named)?;
-        Model::open(&folder, &ModelOptions::new())
+    let open = |folder: &Path, options: &ModelOptions| {
+        Model::open(folder, options)
             .with_context(|| format!("the model folder {} cannot be used", folder.display()))
     };
-    let (reference, other) = (open(reference)?, open(other)?);
+    let plain = ModelOptions::new();
+    let reference = open(&resolve(reference)?, &plain)?;
+    let other = match variant {
+        Some(variant) => open(folder, &plain.with_variant(variant))?,
+        None => open(folder, &plain)?,
+    };
     if !have_one_vocabulary(&reference, &other) {
         bail!("the vocabularies of the two models differ, so their tokens cannot be compared");
     }
