@@ -88,6 +88,24 @@ impl LoadArgs {
         self.load_with(self.options()?)
     }
 
+    /// Returns the name of an option that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let model = &self.model;
+        let given = [
+            ("--model", model.model.is_some()),
+            ("--variant", model.variant.is_some()),
+            ("--device", model.device.is_some()),
+            ("--threads", model.threads.is_some()),
+            ("--single-tokens", model.single_tokens),
+            ("--no-reader", model.no_reader),
+            ("--runtime", self.runtime.is_some()),
+            ("--no-cache", self.cache.no_cache),
+        ];
+        { given.into_iter() }
+            .find(|(_, is_given)| *is_given)
+            .map(|(name, _)| name)
+    }
+
     /// Loads the model with options created by [`options`](LoadArgs::options).
     pub(crate) fn load_with(&self, options: ModelOptions) -> anyhow::Result<Model> {
         self.model.load(options, self.cache.tables_folder())
@@ -422,16 +440,20 @@ pub(crate) struct GrammarSource {
     pub(crate) options: GbnfOptions,
 }
 
+/// Returns how to read the grammar in a file. One that is not in a file imports from the current folder.
+pub(crate) fn grammar_options(path: &Path) -> GbnfOptions {
+    let beside = if path.is_file() { path } else { Path::new(".") };
+    GbnfOptions {
+        files: Some(files_beside(beside)),
+        ..GbnfOptions::default()
+    }
+}
+
 /// Reads a grammar file; also returns its text.
 pub(crate) fn read_grammar_source(path: &Path) -> anyhow::Result<(GrammarSource, Constraint)> {
     let Document { name, text } = Document::read_grammar(path)
         .with_context(|| format!("the grammar {} cannot be used", shown(path)))?;
-    // A grammar that is not in a file imports from the current folder.
-    let beside = if path.is_file() { path } else { Path::new(".") };
-    let options = GbnfOptions {
-        files: Some(files_beside(beside)),
-        ..GbnfOptions::default()
-    };
+    let options = grammar_options(path);
     let constraint = Constraint::gbnf_with(&text, &options)
         .map_err(|error| match text.trim_start().starts_with('{') {
             true => anyhow!(

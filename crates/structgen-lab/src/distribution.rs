@@ -18,10 +18,28 @@ use serde::Serialize;
 #[serde(transparent)]
 pub struct Distribution(Vec<f64>);
 
-/// Numbers that are not a distribution: there are none, one is negative or NaN, or all are zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("these numbers make no distribution: they must be finite, none negative, and not all zero")]
-pub struct NoDistribution;
+/// Why numbers are not a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoDistribution {
+    /// There are no numbers, or no token has a probability above zero.
+    #[error("these numbers make no distribution: no token has a probability above zero")]
+    Nothing,
+    /// The numbers are finite, but their sum is not.
+    #[error("these numbers make no distribution: their sum is too large")]
+    TooLarge,
+    /// A weight is negative, infinite or NaN, or a logit is plus infinity or NaN.
+    #[error("number {} is {number}, which makes no distribution", index + 1)]
+    Number {
+        /// Its index, from zero.
+        index: usize,
+        /// The number.
+        number: f64,
+    },
+    /// A temperature is negative or NaN.
+    #[error("the temperature is {0}, and must be zero or more")]
+    Temperature(f64),
+}
 
 impl Distribution {
     /// Normalises weights to probabilities.
@@ -29,10 +47,14 @@ impl Distribution {
     /// # Errors
     /// [`NoDistribution`].
     pub fn from_weights(mut weights: Vec<f64>) -> Result<Self, NoDistribution> {
+        let is_sound = |weight: f64| weight.is_finite() && weight >= 0.0;
+        check(weights.iter().copied(), is_sound)?;
         let sum: f64 = weights.iter().sum();
-        let is_sound = weights.iter().all(|weight| *weight >= 0.0);
-        if !is_sound || !sum.is_finite() || sum <= 0.0 {
-            return Err(NoDistribution);
+        if sum <= 0.0 {
+            return Err(NoDistribution::Nothing);
+        }
+        if sum.is_infinite() {
+            return Err(NoDistribution::TooLarge);
         }
         for weight in &mut weights {
             *weight /= sum;
@@ -50,12 +72,7 @@ impl Distribution {
     /// # Errors
     /// [`NoDistribution`] if no logit is finite, or one is plus infinity or NaN.
     pub fn from_logits(logits: &[f32]) -> Result<Self, NoDistribution> {
-        let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let above = |logit: &f32| (f64::from(*logit) - f64::from(largest)).exp();
-        if logits.iter().any(|logit| logit.is_nan()) {
-            return Err(NoDistribution);
-        }
-        Self::from_weights(logits.iter().map(above).collect())
+        Self::at_temperature(logits, 1.0)
     }
 
     /// Returns the softmax of logits divided by a temperature; at zero, all of the probability is on the first of the
@@ -64,20 +81,24 @@ impl Distribution {
     /// # Errors
     /// As for [`from_logits`](Distribution::from_logits), and if the temperature is negative or NaN.
     pub fn at_temperature(logits: &[f32], temperature: f64) -> Result<Self, NoDistribution> {
+        if temperature.is_nan() || temperature < 0.0 {
+            return Err(NoDistribution::Temperature(temperature));
+        }
+        let is_sound = |logit: f64| !logit.is_nan() && logit < f64::INFINITY;
+        check(logits.iter().copied().map(f64::from), is_sound)?;
+        let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        if most == f32::NEG_INFINITY {
+            return Err(NoDistribution::Nothing);
+        }
         if temperature == 0.0 {
-            Self::from_logits(logits)?;
             let mut weights = vec![0.0; logits.len()];
             let largest = { 0..logits.len() }
                 .rev()
                 .max_by(|&a, &b| logits[a].total_cmp(&logits[b]));
-            weights[largest.ok_or(NoDistribution)?] = 1.0;
+            weights[largest.ok_or(NoDistribution::Nothing)?] = 1.0;
             return Self::from_weights(weights);
         }
-        if temperature.is_nan() || temperature < 0.0 {
-            return Err(NoDistribution);
-        }
-        let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let weight = |logit: &f32| ((f64::from(*logit) - f64::from(largest)) / temperature).exp();
+        let weight = |logit: &f32| ((f64::from(*logit) - f64::from(most)) / temperature).exp();
         Self::from_weights(logits.iter().map(weight).collect())
     }
 
@@ -227,6 +248,16 @@ impl FromStr for NamedDistribution {
     }
 }
 
+fn check(
+    numbers: impl Iterator<Item = f64>,
+    is_sound: impl Fn(f64) -> bool,
+) -> Result<(), NoDistribution> {
+    match numbers.enumerate().find(|&(_, number)| !is_sound(number)) {
+        Some((index, number)) => Err(NoDistribution::Number { index, number }),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +301,19 @@ mod tests {
         assert!(Distribution::from_logits(&[1.0, f32::INFINITY]).is_err());
         assert!(Distribution::from_weights(vec![1.0, -1.0]).is_err());
         assert!(Distribution::at_temperature(&[1.0], -1.0).is_err());
+        let told = |error: NoDistribution| error.to_string();
+        assert_eq!(
+            told(Distribution::from_weights(vec![1.0, -1.0]).unwrap_err()),
+            "number 2 is -1, which makes no distribution"
+        );
+        assert_eq!(
+            told(Distribution::at_temperature(&[1.0], -1.0).unwrap_err()),
+            "the temperature is -1, and must be zero or more"
+        );
+        assert_eq!(
+            Distribution::from_weights(vec![f64::MAX; 2]),
+            Err(NoDistribution::TooLarge)
+        );
         let largest = Distribution::at_temperature(&[1.0, 2.0, 2.0], 0.0).unwrap();
         assert_eq!(largest.probabilities(), [0.0, 1.0, 0.0]);
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::KeyEvent;
 use structgen_decode::SamplingParams;
-use structgen_decode::samplers::Accepted;
 use structgen_vocab::{TokenId, Vocabulary};
 
 use crate::comparison::Comparison;
@@ -24,6 +23,9 @@ const FRAME_PAUSE: Duration = Duration::from_millis(700);
 /// Number of positions that a scene examines to find the one with the widest choice.
 const SOUGHT: usize = 40;
 
+/// Maximum number of tokens that are taken at once.
+pub(crate) const MOST: usize = 1024;
+
 /// An event.
 #[derive(Debug)]
 pub enum Message {
@@ -36,7 +38,14 @@ pub enum Message {
     /// The pause of [`App::pause`] is over.
     Tick,
     /// An output was started, or cannot be.
-    Begun(Result<Begun, Problem>),
+    Begun {
+        /// The prompt of the [`Effect::Begin`] that this answers.
+        prompt: String,
+        /// Its constraint.
+        constraint: ConstraintText,
+        /// The output.
+        begun: Result<Begun, Problem>,
+    },
     /// The model and the mask were computed.
     Looked {
         /// The run of the [`Effect::Look`] that this answers.
@@ -108,9 +117,7 @@ pub struct App {
     /// The result of a scene.
     pub(crate) note: Option<String>,
     pub(crate) is_done: bool,
-    /// Prompt and constraint of the output being started.
-    pending: Option<(String, ConstraintText)>,
-    /// The number of the output, by which late answers about earlier ones are recognised.
+    /// The number of the output, by which late answers about earlier ones are recognised; 0 before the first.
     run: usize,
     first: (Option<Scene>, usize),
 }
@@ -187,7 +194,6 @@ impl App {
             problem: None,
             note: None,
             is_done: false,
-            pending: None,
             run: 0,
             first: (start.scene, start.tokens),
         };
@@ -238,16 +244,24 @@ impl App {
             Message::Key(key) => self.key(key),
             Message::Paste(text) => {
                 if let Overlay::Editor(editing) = &mut self.overlay {
+                    // Terminals send carriage returns for line breaks.
+                    let text = text.replace("\r\n", "\n").replace('\r', "\n");
                     text.chars().for_each(|c| editing.editor.insert(c));
                 }
                 None
             }
             Message::Resized => None,
             Message::Tick => self.tick(),
-            Message::Begun(begun) => self.begun(begun),
+            Message::Begun {
+                prompt,
+                constraint,
+                begun,
+            } => self.begun(prompt, constraint, begun),
             Message::Looked { run, .. } if run != self.run => None,
             Message::Looked { tokens, look, .. } => {
-                self.waits = Waits::No;
+                if self.waits == Waits::ForLook {
+                    self.waits = Waits::No;
+                }
                 match look {
                     Ok(look) => self.walk.add(tokens, look),
                     Err(problem) => {
@@ -263,17 +277,22 @@ impl App {
 
     pub(crate) fn begin(&mut self, prompt: String, constraint: ConstraintText) -> Effect {
         self.waits = Waits::ForBegin;
-        self.pending = Some((prompt.clone(), constraint.clone()));
         Effect::Begin { prompt, constraint }
     }
 
-    fn begun(&mut self, begun: Result<Begun, Problem>) -> Option<Effect> {
+    fn begun(
+        &mut self,
+        prompt: String,
+        constraint: ConstraintText,
+        begun: Result<Begun, Problem>,
+    ) -> Option<Effect> {
         self.waits = Waits::No;
-        let (prompt, constraint) = self.pending.take()?;
         match begun {
             Ok(begun) => {
                 (self.prompt, self.constraint) = (prompt, constraint);
-                (self.overlay, self.problem, self.note) = (Overlay::None, None, None);
+                (self.overlay, self.problem) = (Overlay::None, None);
+                let warnings = begun.warnings.join("; ");
+                self.note = (!warnings.is_empty()).then_some(warnings);
                 self.walk = Walk::new(begun);
                 self.comparison = None;
                 self.run += 1;
@@ -285,8 +304,8 @@ impl App {
                 Some(self.ask())
             }
             Err(problem) => {
-                if !matches!(self.overlay, Overlay::Editor(_)) {
-                    // An output that was not started from an editor came from the command line.
+                if self.run == 0 && !matches!(self.overlay, Overlay::Editor(_)) {
+                    // The first output is that of the command line.
                     (self.prompt, self.constraint) = (prompt, constraint);
                     self.edit(Field::Constraint);
                 }
@@ -295,6 +314,9 @@ impl App {
                         editing.editor.move_to(at);
                     }
                     editing.problem = Some(problem);
+                } else {
+                    // The editor was closed in the meantime, and the output before goes on.
+                    self.note = Some(format!("the edit was refused: {}", problem.message));
                 }
                 None
             }
@@ -313,6 +335,12 @@ impl App {
             kind: self.constraint.kind,
             problem: None,
         });
+    }
+
+    /// Computes the step after a move, and runs the model if that is necessary.
+    fn arrive(&mut self, moved: Moved) -> Option<Effect> {
+        self.compare();
+        (moved == Moved::Unseen).then(|| self.ask())
     }
 
     fn ask(&mut self) -> Effect {
@@ -340,27 +368,32 @@ impl App {
             self.mode = Mode::Still;
             return None;
         };
-        let accepted = Accepted::drawn(TokenId(drawn.id), drawn.probability as f32);
+        let accepted = self.walk.accepted(drawn, &self.sampling);
         let moved = self.walk.forward(accepted);
-        self.compare();
-        (moved == Moved::Unseen).then(|| self.ask())
+        self.arrive(moved)
     }
 
-    pub(crate) fn go_to(&mut self, at: usize) {
-        if self.waits == Waits::No {
-            self.walk.go_to(at);
-            self.compare();
+    pub(crate) fn go_to(&mut self, at: usize) -> Option<Effect> {
+        if self.waits != Waits::No {
+            return None;
         }
+        let moved = self.walk.go_to(at);
+        self.arrive(moved)
     }
 
-    pub(crate) fn start_scene(&mut self, scene: Scene) {
+    /// Plays on without pauses, up to a limit.
+    pub(crate) fn play_to_end(&mut self) {
+        self.mode = Mode::Fast(self.walk.at() + MOST);
+    }
+
+    pub(crate) fn start_scene(&mut self, scene: Scene) -> Option<Effect> {
         self.overlay = Overlay::None;
         (self.note, self.problem) = (None, None);
-        if self.waits == Waits::No {
-            self.walk.go_to(0);
-            self.mode = self.first_frame(scene);
-            self.compare();
+        if self.waits != Waits::No {
+            return None;
         }
+        self.mode = self.first_frame(scene);
+        self.go_to(0)
     }
 
     fn first_frame(&mut self, scene: Scene) -> Mode {
@@ -380,6 +413,10 @@ impl App {
         match self.mode {
             Mode::Still => None,
             Mode::Fast(tokens) if self.walk.at() >= tokens => {
+                self.mode = Mode::Still;
+                None
+            }
+            Mode::Frame(Scene::Together, _) if self.walk.at() >= MOST => {
                 self.mode = Mode::Still;
                 None
             }
@@ -425,8 +462,8 @@ impl App {
         if !is_enough {
             self.note = Some(format!("no step allows {ALLOWED}"));
         }
-        self.walk.go_to(at);
+        let effect = self.go_to(at);
         self.show(scene, 0);
-        None
+        effect
     }
 }

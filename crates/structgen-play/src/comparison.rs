@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use structgen_decode::SamplingParams;
-use structgen_lab::step::{Draw, Step, TokenShare};
+use structgen_lab::step::{Draw, READER, Stage, Step, TokenShare};
 use structgen_vocab::TokenId;
 
 use crate::slider::Slider;
@@ -16,7 +16,7 @@ const ROWS: usize = 60;
 pub struct Comparison {
     /// The model, the mask, and the samplers in order.
     pub columns: Vec<Column>,
-    /// The most probable tokens, including refused ones, most probable first.
+    /// The most probable tokens, including refused ones, and the drawn one; most probable first.
     pub rows: Vec<Row>,
     /// The drawn token.
     pub drawn: Option<Draw>,
@@ -35,6 +35,8 @@ pub struct Column {
     pub left: usize,
     /// The entropy of the tokens left, in nats.
     pub entropy: f64,
+    /// The largest probability of a token left.
+    pub top: f64,
 }
 
 /// A token.
@@ -60,20 +62,26 @@ impl Comparison {
         // The sum over allowed tokens is exact even if almost everything was refused.
         let mass: f64 = allowed().map(|share| share.probability).sum();
         let entropy = allowed().map(|share| share.probability / mass);
-        table.column("model", step.model.len(), step.entropy);
+        let top = |shares: &[TokenShare]| shares.first().map_or(0.0, |share| share.probability);
+        table.column("model", step.model.len(), step.entropy, top(&step.model));
         table.fill(&index, step.model.iter(), 1.0);
         table.column(
             "mask",
             allowed().count(),
             -entropy.map(|p| p * p.ln()).sum::<f64>() + 0.0,
+            allowed()
+                .next()
+                .map_or(0.0, |share| share.probability / mass),
         );
         table.fill(&index, allowed(), mass);
         let mut stages = step.stages.iter().peekable();
+        if let Some(stage) = stages.next_if(|stage| stage.sampler == READER) {
+            table.stage(&index, stage);
+        }
         for &kind in &params.order {
             match stages.peek() {
                 Some(stage) if stage.sampler == kind.name() => {
-                    table.column(stage.sampler, stage.left, stage.entropy);
-                    table.fill(&index, stage.tokens.iter(), 1.0);
+                    table.stage(&index, stage);
                     stages.next();
                 }
                 _ if Slider::ALL.iter().any(|slider| slider.kind() == kind) => {
@@ -82,10 +90,13 @@ impl Comparison {
                 _ => {}
             }
         }
+        // A temperature of the constraint's comes last if the parameters have no place for one.
+        stages.for_each(|stage| table.stage(&index, stage));
         table
     }
 
-    /// Creates only the rows: the most probable tokens, at least two thirds of them allowed if there are that many.
+    /// Creates only the rows: the most probable tokens, at least two thirds of them allowed if there are that many, and
+    /// the drawn one.
     fn empty(step: &Step) -> Self {
         let of = |wanted: bool| {
             step.model
@@ -98,6 +109,10 @@ impl Comparison {
             .take(allowed)
             .chain(of(false).take(ROWS - allowed))
             .collect();
+        let is_drawn = |share: &&TokenShare| step.drawn.is_some_and(|draw| draw.id == share.id);
+        if !shares.iter().any(is_drawn) {
+            shares.extend(step.model.iter().find(is_drawn));
+        }
         shares.sort_by(|a, b| {
             b.probability
                 .total_cmp(&a.probability)
@@ -116,12 +131,20 @@ impl Comparison {
         }
     }
 
-    fn column(&mut self, name: &'static str, left: usize, entropy: f64) {
+    /// Adds a column for a sampler that is on.
+    fn stage(&mut self, index: &HashMap<u32, usize>, stage: &Stage) {
+        let top = stage.tokens.first().map_or(0.0, |share| share.probability);
+        self.column(stage.sampler, stage.left, stage.entropy, top);
+        self.fill(index, stage.tokens.iter(), 1.0);
+    }
+
+    fn column(&mut self, name: &'static str, left: usize, entropy: f64, top: f64) {
         self.columns.push(Column {
             name,
             is_off: false,
             left,
             entropy,
+            top,
         });
         for row in &mut self.rows {
             row.shares.push(None);
@@ -166,8 +189,8 @@ impl Comparison {
         self.columns.last()
     }
 
-    /// Returns the rows for a screen with this much room: the most probable tokens, two thirds of them allowed, in
-    /// order.
+    /// Returns the rows for a screen with this much room: the most probable tokens, two thirds of them allowed, and the
+    /// drawn one, in order.
     #[must_use]
     pub fn top(&self, room: usize) -> Vec<&Row> {
         let count = |allowed: bool| {
@@ -180,11 +203,16 @@ impl Comparison {
             .min(room / 3)
             .max(room.saturating_sub(count(true)));
         let mut left = [refused, room.saturating_sub(refused)];
+        // The drawn token may be less probable than those that there is room for.
+        let is_drawn = |row: &Row| self.drawn.is_some_and(|draw| draw.id == row.token.0);
+        let mut is_drawn_to_come = self.rows.iter().any(is_drawn);
         let mut rows: Vec<&Row> = Vec::new();
         for row in &self.rows {
             let left = &mut left[usize::from(row.is_allowed)];
-            if *left > 0 {
+            let is_kept_free = row.is_allowed && is_drawn_to_come && *left == 1;
+            if *left > 0 && (!is_kept_free || is_drawn(row)) {
                 *left -= 1;
+                is_drawn_to_come &= !is_drawn(row);
                 rows.push(row);
             }
         }

@@ -60,7 +60,11 @@ impl<S: Subject> Headless<S> {
 /// Performs an effect.
 pub(crate) fn answer(subject: &mut (impl Subject + ?Sized), effect: Effect) -> Message {
     match effect {
-        Effect::Begin { prompt, constraint } => Message::Begun(subject.begin(&prompt, &constraint)),
+        Effect::Begin { prompt, constraint } => Message::Begun {
+            begun: subject.begin(&prompt, &constraint),
+            prompt,
+            constraint,
+        },
         Effect::Look { run, output } => Message::Looked {
             run,
             tokens: output.len(),

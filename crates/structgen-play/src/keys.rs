@@ -33,9 +33,9 @@ impl App {
                     KeyCode::Down | KeyCode::Char('j') => *selected = (*selected + 1) % count,
                     KeyCode::Enter => {
                         let scene = Scene::ALL[*selected];
-                        self.start_scene(scene);
+                        return self.start_scene(scene);
                     }
-                    KeyCode::Char(digit @ '1'..='4') => self.start_numbered(digit),
+                    KeyCode::Char(digit @ '1'..='4') => return self.start_numbered(digit),
                     _ => self.overlay = Overlay::None,
                 }
                 None
@@ -63,13 +63,13 @@ impl App {
             }
             KeyCode::Char('b') | KeyCode::Backspace => {
                 self.mode = Mode::Still;
-                self.go_to(self.walk.at().saturating_sub(1));
+                return self.go_to(self.walk.at().saturating_sub(1));
             }
             KeyCode::Home => {
                 self.mode = Mode::Still;
-                self.go_to(0);
+                return self.go_to(0);
             }
-            KeyCode::End => self.mode = Mode::Fast(usize::MAX),
+            KeyCode::End => self.play_to_end(),
             KeyCode::Char('a') => {
                 self.mode = match self.mode {
                     Mode::Still => Mode::Auto,
@@ -89,7 +89,7 @@ impl App {
                 self.compare();
             }
             KeyCode::Char('s') => self.overlay = Overlay::Scenes(0),
-            KeyCode::Char(digit @ '1'..='4') => self.start_numbered(digit),
+            KeyCode::Char(digit @ '1'..='4') => return self.start_numbered(digit),
             KeyCode::Char('p') => self.edit(Field::Prompt),
             KeyCode::Char('c') => self.edit(Field::Constraint),
             KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.overlay = Overlay::Help,
@@ -99,11 +99,10 @@ impl App {
         None
     }
 
-    fn start_numbered(&mut self, digit: char) {
+    fn start_numbered(&mut self, digit: char) -> Option<Effect> {
         let number = digit.to_digit(10).map_or(0, |digit| digit as usize - 1);
-        if let Some(&scene) = Scene::ALL.get(number) {
-            self.start_scene(scene);
-        }
+        let &scene = Scene::ALL.get(number)?;
+        self.start_scene(scene)
     }
 
     /// Moves the selected slider, and ends a scene.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use structgen_decode::constraint::PlainMask;
+use structgen_decode::samplers::OwnSamplers;
 use structgen_vocab::{TokenId, Vocabulary};
 
 /// A model to play with. It is used from a single thread, which is not the drawing one.
@@ -76,6 +77,12 @@ pub struct Begun {
     pub eos: Vec<TokenId>,
     /// Whether the output is JSON.
     pub is_json: bool,
+    /// The output's own samplers, which come before those of the parameters: an extraction's reader.
+    pub samplers: OwnSamplers,
+    /// Whether the constraint sets [temperatures](Look::temperature).
+    pub sets_temperatures: bool,
+    /// Warnings about the constraint.
+    pub warnings: Vec<String>,
 }
 
 /// The logits of a model at a position, and the tokens that may come there.
@@ -85,6 +92,8 @@ pub struct Look {
     pub logits: Arc<[f32]>,
     /// The tokens that may come.
     pub allowed: Arc<PlainMask>,
+    /// The temperature that the constraint sets for the token, instead of that of the parameters.
+    pub temperature: Option<f32>,
 }
 
 /// Why there is no output.

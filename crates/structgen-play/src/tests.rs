@@ -14,6 +14,9 @@ use crate::slider::Slider;
 use crate::subject::{Begun, ConstraintKind, ConstraintText, Look, Problem, Subject};
 use crate::{Scene, picture, view};
 
+mod decoding;
+mod editing;
+
 /// The end, the parts of `{"n":3,"city":"Bern"}` with ten digits and twelve cities, and a token that is always refused.
 const TOKENS: [&str; 27] = [
     "",
@@ -70,6 +73,7 @@ impl Subject for Fake {
             prompt: vec![TokenId(1)],
             eos: vec![TokenId(0)],
             is_json: !self.is_free,
+            ..Begun::default()
         })
     }
 
@@ -89,6 +93,7 @@ impl Subject for Fake {
         Ok(Look {
             logits: logits.collect(),
             allowed: Arc::new(PlainMask::new(mask)),
+            temperature: None,
         })
     }
 

@@ -1,18 +1,26 @@
 //! An output as a path: its positions, and the tokens between them.
 
+use std::collections::BTreeMap;
+
 use structgen_decode::SamplingParams;
-use structgen_decode::samplers::{Accepted, SamplerChain, SequenceStart};
-use structgen_lab::step::{Step, StepError};
+use structgen_decode::constraint::AllowedTokens;
+use structgen_decode::samplers::{
+    Accepted, Candidates, SamplerChain, SamplingError, SequenceStart,
+};
+use structgen_lab::step::{Draw, Step, StepError};
 use structgen_vocab::TokenId;
 
 use crate::subject::{Begun, Look};
 
-/// The positions of an output that were computed, and the current one.
+/// Number of positions whose logits are kept: 160 MB of them with a vocabulary of 150,000 tokens.
+pub(crate) const LOOKS: usize = 256;
+
+/// The tokens of an output, the current position, and the logits around it.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     begun: Begun,
-    /// The logits and mask before each token.
-    looks: Vec<Look>,
+    /// The logits and mask before each token, of at most [`LOOKS`] positions.
+    looks: BTreeMap<usize, Look>,
     /// The tokens between them.
     taken: Vec<Accepted>,
     /// The number of tokens before the current position.
@@ -22,12 +30,10 @@ pub(crate) struct Walk {
 /// What moving to a position requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// Nothing: it was computed before.
+    /// Nothing: its logits are kept, or the output has ended there.
     Seen,
     /// A run of the model.
     Unseen,
-    /// The output has ended there.
-    Ended,
 }
 
 impl Walk {
@@ -59,8 +65,14 @@ impl Walk {
             .collect()
     }
 
+    /// Returns the number of positions whose logits are kept.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.looks.len()
+    }
+
     pub(crate) fn look(&self) -> Option<&Look> {
-        self.looks.get(self.at)
+        self.looks.get(&self.at)
     }
 
     /// Returns whether the output ends at the position.
@@ -69,10 +81,21 @@ impl Walk {
         last.is_some_and(|token| self.begun.eos.contains(&token))
     }
 
-    /// Adds the logits and mask after this number of tokens.
+    /// Adds the logits and mask after this number of tokens. Those farthest from the position make room for them.
     pub(crate) fn add(&mut self, tokens: usize, look: Look) {
-        if tokens == self.looks.len() {
-            self.looks.push(look);
+        if tokens > self.taken.len() {
+            return;
+        }
+        self.looks.insert(tokens, look);
+        while self.looks.len() > LOOKS {
+            let before = { self.looks.first_key_value() }
+                .map_or(0, |(&first, _)| self.at.saturating_sub(first));
+            let after = { self.looks.last_key_value() }
+                .map_or(0, |(&last, _)| last.saturating_sub(self.at));
+            match before >= after {
+                true => self.looks.pop_first(),
+                false => self.looks.pop_last(),
+            };
         }
     }
 
@@ -84,22 +107,36 @@ impl Walk {
             .is_none_or(|known| known.token != accepted.token)
         {
             self.taken.truncate(self.at);
-            self.looks.truncate(self.at + 1);
+            drop(self.looks.split_off(&(self.at + 1)));
             self.taken.push(accepted);
         }
-        self.at += 1;
-        if self.has_ended() {
-            Moved::Ended
-        } else if self.look().is_some() {
-            Moved::Seen
-        } else {
-            Moved::Unseen
+        self.moved_to(self.at + 1)
+    }
+
+    /// Moves to a position within the output.
+    pub(crate) fn go_to(&mut self, at: usize) -> Moved {
+        self.moved_to(at.min(self.taken.len()))
+    }
+
+    fn moved_to(&mut self, at: usize) -> Moved {
+        self.at = at;
+        match self.has_ended() || self.look().is_some() {
+            true => Moved::Seen,
+            false => Moved::Unseen,
         }
     }
 
-    /// Moves to a position that was computed.
-    pub(crate) fn go_to(&mut self, at: usize) {
-        self.at = at.min(self.looks.len().saturating_sub(1));
+    /// Returns the drawn token of a step at the position, as samplers learn of it: one without an alternative, and the
+    /// largest at temperature zero, have no probability.
+    pub(crate) fn accepted(&self, drawn: Draw, params: &SamplingParams) -> Accepted {
+        let token = TokenId(drawn.id);
+        let is_certain = self.look().is_some_and(|look| {
+            look.allowed.count() == 1 || look.temperature.unwrap_or(params.temperature) == 0.0
+        });
+        match is_certain {
+            true => Accepted::certain(token),
+            false => Accepted::drawn(token, drawn.probability as f32),
+        }
     }
 
     /// Returns the step at the position, or `None` if the model has not been run there, or after the end.
@@ -109,17 +146,37 @@ impl Walk {
     pub(crate) fn step(&self, params: &SamplingParams) -> Option<Result<Step, StepError>> {
         let look = self.look().filter(|_| !self.has_ended())?;
         let step = || {
-            let mut chain = SamplerChain::new(params, self.at as u64)?;
-            chain.reset(SequenceStart {
-                prompt: &self.begun.prompt,
-                prefilled: 0,
-                eos: &self.begun.eos,
-            });
-            for &accepted in &self.taken[..self.at] {
-                chain.accept(accepted);
-            }
+            let mut chain = self.chain(params)?;
+            chain.set_temperature(look.temperature);
             Step::of(&look.logits, &*look.allowed, &mut chain)
         };
         Some(step())
+    }
+
+    /// Returns the sampler chain after the tokens up to the position.
+    fn chain(&self, params: &SamplingParams) -> Result<SamplerChain, SamplingError> {
+        let begun = &self.begun;
+        let (own, position) = (&begun.samplers, self.at as u64);
+        let mut chain = SamplerChain::of_sequence(params, own, begun.sets_temperatures, position)?;
+        chain.reset(SequenceStart {
+            prompt: &begun.prompt,
+            prefilled: 0,
+            eos: &begun.eos,
+        });
+        let mut candidates = Candidates::default();
+        for (at, &accepted) in self.taken[..self.at].iter().enumerate() {
+            // Adaptive-p alone learns from the candidates of earlier steps. It forgets those that are long past, so it
+            // may do without those that are not kept.
+            if params.adaptive_p.is_some()
+                && accepted.probability.is_some()
+                && let Some(look) = self.looks.get(&at)
+            {
+                chain.set_temperature(look.temperature);
+                candidates.fill(&look.logits, &*look.allowed, &[]);
+                chain.apply(&mut candidates);
+            }
+            chain.accept(accepted);
+        }
+        Ok(chain)
     }
 }

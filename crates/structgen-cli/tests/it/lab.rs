@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{PERSON, run, runtime, structgen};
+use crate::support::{PERSON, model_folder, run, runtime, structgen};
 
 const TOOLS: [&str; 9] = [
     "temperature",
@@ -90,12 +90,146 @@ fn a_step_under_a_schema_shows_what_the_mask_took() {
 }
 
 #[test]
+fn a_step_of_an_extraction_has_the_preferences_of_the_reader() {
+    runtime();
+    let [with, without] = [&["step"][..], &["step", "--no-reader"]].map(json);
+    assert_eq!(with["model"], without["model"]);
+    assert_ne!(with["kept"], without["kept"]);
+    let first = |found: &Value| found["stages"][0]["sampler"].clone();
+    assert_eq!(
+        (first(&with), first(&without)),
+        ("reader".into(), "temperature".into())
+    );
+}
+
+#[test]
+fn a_step_of_a_grammar_has_the_temperature_of_the_grammar() {
+    runtime();
+    let step = |grammar: &str| {
+        let args = [
+            "step",
+            "--prompt",
+            "x",
+            "--temperature",
+            "1",
+            "--grammar",
+            grammar,
+        ];
+        json(&args)
+    };
+    let draws = step("root ::= (\"a\" | \"b\")");
+    assert!(
+        draws["drawn"]["probability"].as_f64().unwrap() < 1.0,
+        "{draws}"
+    );
+    let takes = step("root ::= %temperature{0}(\"a\" | \"b\")");
+    assert_eq!(takes["drawn"]["probability"], 1.0, "{takes}");
+    assert_eq!(takes["stages"], serde_json::json!([]), "{takes}");
+}
+
+#[test]
+fn a_step_without_a_constraint_allows_what_decoding_allows() {
+    runtime();
+    let model = model_folder();
+    let found = json(&["step", "--model", model.to_str().unwrap(), "--prompt", "x"]);
+    let [allowed, tokens] = [&found["mask"]["allowed"], &found["tokens"]];
+    // Special tokens other than the end are refused.
+    assert!(
+        allowed.as_u64().unwrap() < tokens.as_u64().unwrap(),
+        "{found}"
+    );
+    let refused = found["mask"]["refused"].as_array().unwrap();
+    assert!(!refused.is_empty(), "{found}");
+    assert!(
+        refused
+            .iter()
+            .all(|token| !token["text"].as_str().unwrap().starts_with('"')),
+        "{found}"
+    );
+}
+
+#[test]
+fn an_extraction_needs_a_text() {
+    runtime();
+    run(&mut structgen(["lab", "step", "--prompt", ""])).is_bad_input(&["the prompt is empty"]);
+}
+
+#[test]
+fn the_seeds_after_the_largest_go_on_from_zero() {
+    runtime();
+    let found = json(&[
+        "strategies",
+        "--tokens",
+        "2",
+        "--seed",
+        "18446744073709551615",
+    ]);
+    for row in found["strategies"].as_array().unwrap() {
+        let name = row["strategy"].as_str().unwrap();
+        let count = if matches!(name, "greedy" | "beams 4") {
+            1
+        } else {
+            3
+        };
+        assert_eq!(row["texts"].as_array().unwrap().len(), count, "{name}");
+    }
+}
+
+#[test]
+fn what_xtc_draws_from_does_not_depend_on_the_seed() {
+    let exact = |seed| {
+        let sampler = ["--sampler", "xtc.probability=0.5,xtc.threshold=0.05"];
+        let found = json(&[&["compare", "--draws", "10", "--seed", seed], &sampler[..]].concat());
+        let row = found["methods"].as_array().unwrap().last().unwrap().clone();
+        ["kl_exact", "mass", "kept"].map(|column| row[column].clone())
+    };
+    let seeds = ["1", "2", "3", "4", "5", "6"].map(exact);
+    assert!(seeds.iter().all(|found| *found == seeds[0]), "{seeds:?}");
+}
+
+#[test]
 fn what_cannot_be_looked_at_is_refused() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 27] = [
         (&["temperature", "--logits", "1, x"], "\"x\""),
         (&["temperature", "--logits", ","], "no number"),
-        (&["temperature", "--logits", "nan"], "distribution"),
-        (&["temperature", "--temperatures", "-1"], "distribution"),
+        (&["temperature", "--logits", "1 nan"], "number 2 is NaN"),
+        (
+            &["temperature", "--temperatures", "-1"],
+            "temperature is -1",
+        ),
+        (&["temperature", "--device", "cuda"], "--device"),
+        (
+            &["temperature", "--logits", "1", "--threads", "2"],
+            "--threads",
+        ),
+        (
+            &["temperature", "--logits", "1", "--no-reader"],
+            "--no-reader",
+        ),
+        (&["compare", "--runtime", "x"], "--runtime"),
+        (
+            &["compare", "--distribution", "flat", "--no-cache"],
+            "--no-cache",
+        ),
+        (&["step", "--logits", "1 2", "--after", "x"], "--after"),
+        (&["step", "--logits", "1 2", "--device", "cpu"], "--device"),
+        (
+            &["compare", "--sampler", "max_new_tokens=5"],
+            "max_new_tokens",
+        ),
+        (&["compare", "--sampler", "strategy=beam"], "strategy"),
+        (&["compare", "--sampler", "temperature=0.7,seed=3"], "seed"),
+        (&["compare", "--sampler", "seed=0"], "seed"),
+        (&["advise", "--symptom", "loops", "--model", "x"], "--model"),
+        (
+            &["advise", "--symptom", "loops", "--set", "nonsense=1"],
+            "--set",
+        ),
+        (&["advise", "--symptom", "loops", "TEXT"], "TEXT"),
+        (
+            &["advise", "--symptom", "loops", "--runtime", "x"],
+            "--runtime",
+        ),
         (&["compare", "--distribution", "normal"], "zipf"),
         (&["compare", "--sampler", "top_h"], "top_h"),
         (&["compare", "--draws", "0"], "--draws"),

@@ -1,6 +1,6 @@
 //! `structgen play`, as far as it works without a terminal; its screens are tested in `structgen-play`.
 
-use crate::support::{PERSON, run, runtime, structgen};
+use crate::support::{PERSON, run, runtime, structgen, write};
 
 #[test]
 fn a_terminal_is_asked_for() {
@@ -50,6 +50,39 @@ fn a_constraint_that_is_refused_is_shown_in_the_editor() {
         found.contains("line 1, column 10: there is no rule `a`"),
         "{found}"
     );
+}
+
+#[test]
+fn a_grammar_in_a_file_imports_others_and_its_warnings_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "digit.gbnf", "root ::= [0-9]\n");
+    let main = "%import d \"digit.gbnf\"\nroot ::= d d\nspare ::= \"x\"\n";
+    let main = write(dir.path(), "main.gbnf", main);
+    let found = screen(&["--grammar", main.to_str().unwrap(), "--tokens", "1"]);
+    assert!(found.contains("token 1 of 1"), "{found}");
+    assert!(found.contains("(line 3, column 1: nothing"), "{found}");
+    // A mistake in the file itself is marked, and one in another file is named with that file.
+    let broken = write(dir.path(), "broken.gbnf", "root ::= a\n");
+    let found = screen(&["--grammar", broken.to_str().unwrap()]);
+    assert!(
+        found.contains("line 1, column 10: there is no rule `a`"),
+        "{found}"
+    );
+    let other = write(
+        dir.path(),
+        "other.gbnf",
+        "%import b \"broken.gbnf\"\nroot ::= b\n",
+    );
+    let found = screen(&["--grammar", other.to_str().unwrap()]);
+    assert!(found.contains("broken.gbnf, line 1, column 10"), "{found}");
+}
+
+#[test]
+fn an_extraction_is_shown_with_its_reader() {
+    let found = screen(&[]);
+    assert!(found.contains("reader"), "{found}");
+    let found = screen(&["--no-reader"]);
+    assert!(!found.contains("reader"), "{found}");
 }
 
 #[test]

@@ -146,10 +146,9 @@ fn status(app: &App) -> Line<'static> {
         _ if app.walk.has_ended() => "complete".to_owned(),
         _ => step_note(app),
     };
-    let note = app
-        .note
-        .as_ref()
-        .map_or(String::new(), |note| format!(" ({note})"));
+    let note = app.note.as_ref().map_or(String::new(), |note| {
+        format!(" ({})", note.replace('\n', " "))
+    });
     Line::from(app.span(format!(" {text}{note}"), Role::Plain))
 }
 
@@ -172,13 +171,12 @@ fn step_note(app: &App) -> String {
     let (Some(last), Some(mask)) = (comparison.last(), comparison.columns.get(1)) else {
         return String::new();
     };
-    let shares = { comparison.rows.iter() }.filter_map(|row| row.shares.last().copied().flatten());
     format!(
         "{} of {} allowed tokens kept, entropy {:.2} nats, top {}",
         last.left,
         mask.left,
         last.entropy,
-        percent(shares.fold(0.0, f64::max))
+        percent(last.top)
     )
 }
 

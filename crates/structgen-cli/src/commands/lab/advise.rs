@@ -26,7 +26,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
     /// Only advise on this symptom: loops, nonsense, cut-off, slow or out-of-memory; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["TextArgs", "runtime", "ModelArgs", "CacheArgs", "SettingsArgs"]
+    )]
     symptom: Vec<Symptom>,
     #[command(flatten)]
     settings: SettingsArgs,

@@ -16,7 +16,7 @@ use super::table::{Table, percent, three, title};
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "KL draws is the divergence of the draws from the original, KL exact that of the distribution that is drawn from, which is \
-    -ln(mass kept)\nfor samplers that only remove tokens. KL of the original from the draws is infinite as soon as one token was not drawn. \
+    -ln(mass kept)\nfor samplers that only remove tokens, always the same; XTC tosses a coin, and both outcomes count. KL of the original from the draws is infinite as soon as one token was not drawn. \
     TV is the total variation\ndistance of the draws. Each draw is a first step: samplers with a memory have none."
 )]
 pub(crate) struct Args {
@@ -122,9 +122,23 @@ fn method(text: &str) -> anyhow::Result<Method> {
         let (name, value) = part.split_once('=').with_context(|| {
             format!("--sampler takes NAME=VALUE, such as top_h=0.4, and {part:?} has no =")
         })?;
-        params.set(name.trim(), value.trim())?;
+        let name = name.trim();
+        params.set(name, value.trim())?;
+        if name == "seed" || params.options.sampling.seed != SamplingParams::default().seed {
+            bail!("{name} in --sampler: all methods have the seed of --seed");
+        }
+        if !is_sampling_only(&params) {
+            bail!("{name} in --sampler is no sampling parameter");
+        }
     }
     let sampling: SamplingParams = params.options.sampling;
     sampling.validate()?;
     Ok(Method::new(text, sampling))
+}
+
+fn is_sampling_only(params: &Params) -> bool {
+    let sampling = params.options.sampling.clone();
+    let mut only = Params::default();
+    only.options.sampling = sampling;
+    *params == only
 }

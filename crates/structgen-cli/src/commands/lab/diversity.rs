@@ -5,10 +5,9 @@ use structgen::SamplingParams;
 use structgen::decode::samplers::{Candidates, SamplerChain};
 use structgen_lab::chart::{Axis, Line, LineChart};
 use structgen_lab::diversity::{Diversity, mean, sweet_spot};
-use structgen_lab::step::Everything;
 
 use super::report::{Report, ReportArgs};
-use super::subject::{Outputs, Subject, SubjectArgs};
+use super::subject::{Outputs, Subject, SubjectArgs, free_text};
 use super::table::{Table, one, percent, quoted, three, title};
 
 /// Greedy decoding, and the temperatures of the first table.
@@ -202,17 +201,18 @@ fn table(rows: &[Measured]) -> String {
     table.text()
 }
 
-/// Returns the mean number of tokens that the samplers keep per step, over some outputs.
+/// Returns the mean number of allowed tokens that the samplers keep per step, over some outputs.
 fn nucleus(subject: &Subject, outputs: &Outputs, sampling: &SamplingParams) -> anyhow::Result<f64> {
     let mut chain = SamplerChain::new(sampling, 0)?;
     let mut candidates = Candidates::default();
+    let allowed = free_text(&subject.model)?;
     let mut sizes = Vec::new();
     for ids in outputs.ids() {
         // The logits after a token are those of the next step.
         let before = &ids[..ids.len().saturating_sub(1)];
         let text = [&subject.prompt[..], before].concat();
         for logits in subject.model.logits(&text, ids.len())? {
-            candidates.fill(&logits, &Everything::of(logits.len()), &[]);
+            candidates.fill(&logits, &*allowed, &[]);
             chain.apply(&mut candidates);
             sizes.push(candidates.len() as f64);
         }

@@ -49,6 +49,23 @@ impl SourceArgs {
         self.logits.is_some() || self.logits_file.is_some() || self.distribution.is_some()
     }
 
+    /// Returns an error if options are about a model, and none is used.
+    fn check(&self) -> anyhow::Result<()> {
+        let is_of_model = self.prompt.is_some() || self.load.model.model.is_some();
+        match self.load.given() {
+            Some("--model") if self.is_without_model() => {
+                bail!("--model gives logits, and others are given: leave one of them out")
+            }
+            Some(option) if self.is_without_model() => {
+                bail!("{option} is for a model, and the logits are not a model's")
+            }
+            Some(option) if !is_of_model => {
+                bail!("{option} is for a model, which --model or --prompt asks for")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the prompt, if one was given.
     pub(crate) fn prompt(&self) -> Option<&str> {
         self.prompt.as_deref()
@@ -56,9 +73,7 @@ impl SourceArgs {
 
     /// Reads the logits, or returns `default` if no source was given.
     pub(crate) fn read(&self, default: impl FnOnce() -> Logits) -> anyhow::Result<Logits> {
-        if self.is_without_model() && self.load.model.model.is_some() {
-            bail!("--model gives logits, and others are given: leave one of them out");
-        }
+        self.check()?;
         if let Some(text) = &self.logits {
             return parse(text, "typed-in logits".to_owned());
         }

@@ -1,17 +1,19 @@
 //! `structgen lab step`.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
-use structgen::vocab::TokenId;
-use structgen::{Constraint, Request, SamplingParams, SchemaOptions, TaskPreset};
+use structgen::decode::samplers::{Accepted, SamplerChain, SequenceStart};
+use structgen::vocab::{TokenId, Tokenizer, TokenizerError};
+use structgen::{Constraint, Model, Request, SamplingParams, SchemaOptions, TaskPreset};
 use structgen_lab::chart::{Axis, BarChart, BarGroup, text_bar};
 use structgen_lab::step::{Everything, Step, TokenShare};
 
 use super::report::{Report, ReportArgs};
 use super::source::{Logits, SourceArgs, token_text};
-use super::subject::extraction;
+use super::subject::{extraction, free_text};
 use super::table::{Table, percent, quoted, three, title};
 use crate::args::read_grammar;
 use crate::commands::demo_samples::samples;
@@ -25,7 +27,7 @@ const BARS: usize = 12;
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Without any flag, the embedded model reads a sample text, and the mask of its schema is shown. p is the model's probability, \
-    cumulative that\nof a token and all above it; the line is where the samplers cut. Samplers are temperature 0.7, top-k 50 and top-p 0.9 \
+    cumulative that\nof a token and all above it; no token below the line is kept. Samplers are temperature 0.7, top-k 50 and top-p 0.9 \
     where none is given."
 )]
 pub(crate) struct Args {
@@ -73,6 +75,9 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
             if args.json_schema.is_some() || args.regex.is_some() || args.grammar.is_some() {
                 bail!("a mask is of a model's tokens, and the logits are not a model's");
             }
+            if args.after.is_some() {
+                bail!("--after is for a model's output, and the logits are not a model's");
+            }
             let source = args.source.read(|| Logits::of(&[0.0], ""))?;
             let step = Step::new(
                 &source.logits,
@@ -110,17 +115,81 @@ pub(crate) fn or_balanced(sampling: SamplingParams) -> SamplingParams {
 /// Runs a model's step, after its prompt and the output so far.
 fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
     let model = args.source.load.load()?;
-    let schema = match &args.json_schema {
-        Some(path) => Some(Document::read_json(path)?.text),
-        None => None,
+    let Asked {
+        request,
+        about,
+        after,
+    } = Asked::of(args, &model)?;
+    let output = encode_output(model.tokenizer(), &after)?;
+    let text: Vec<TokenId> = [&request.prompt[..], &output].concat();
+    let logits = model
+        .logits(&text, 1)?
+        .pop()
+        .context("the model gave no logits")?;
+    let sets_temperatures = { request.constraint.as_ref() }
+        .is_some_and(|constraint| constraint.program().sets_temperatures());
+    let samplers = &request.options.samplers;
+    let mut chain = SamplerChain::of_sequence(sampling, samplers, sets_temperatures, 0)?;
+    chain.reset(SequenceStart {
+        prompt: &request.prompt,
+        prefilled: 0,
+        eos: model.eos(),
+    });
+    for &token in &output {
+        chain.accept(Accepted::certain(token));
+    }
+    let step = match &request.constraint {
+        Some(constraint) => {
+            let mut matcher = constraint.matcher();
+            for &token in &output {
+                matcher
+                    .accept_token(token)
+                    .with_context(|| format!("--after {after:?} is no beginning of an output"))?;
+            }
+            chain.set_temperature(matcher.temperature()?);
+            let mask = matcher.mask()?;
+            Step::of(&logits, &*mask, &mut chain)?
+        }
+        None => Step::of(&logits, &*free_text(&model)?, &mut chain)?,
     };
-    let is_sample = args.source.prompt().is_none() && schema.is_none();
-    let is_extraction = model.is_embedded() && args.regex.is_none() && args.grammar.is_none();
-    let (request, about) = if is_extraction {
-        let text = args.source.prompt().unwrap_or_default();
-        let (request, text) = extraction(&model, text, schema.as_deref())?;
-        (request, format!("an extraction from {}", quoted(&text, 40)))
-    } else {
+    let about = match after.as_str() {
+        "" => about,
+        after => format!("{about}, output so far {}", quoted(after, 30)),
+    };
+    let vocabulary = model.tokenizer().vocabulary().clone();
+    let name = Box::new(move |id| token_text(TokenId(id), &vocabulary));
+    Ok(Shown { step, about, name })
+}
+
+/// The output to take a step of.
+struct Asked {
+    request: Request,
+    about: String,
+    /// The output before the step.
+    after: String,
+}
+
+impl Asked {
+    /// Returns an extraction's output if the model is the embedded one and no other constraint is given.
+    fn of(args: &Args, model: &Model) -> anyhow::Result<Self> {
+        let schema = match &args.json_schema {
+            Some(path) => Some(Document::read_json(path)?.text),
+            None => None,
+        };
+        let after = args.after.clone();
+        if model.is_embedded() && args.regex.is_none() && args.grammar.is_none() {
+            let prompt = args.source.prompt();
+            let (request, text) = extraction(model, prompt, schema.as_deref())?;
+            let is_sample = prompt.is_none() && schema.is_none();
+            return Ok(Self {
+                request,
+                about: format!("an extraction from {}", quoted(&text, 40)),
+                after: match after {
+                    None if is_sample => first_value()?,
+                    after => after.unwrap_or_default(),
+                },
+            });
+        }
         let prompt = args.source.prompt().unwrap_or(super::subject::OPENING);
         let constraint = match (&schema, &args.regex, &args.grammar) {
             (Some(schema), ..) => Some(Constraint::json_schema_str(schema, &SchemaOptions::new())?),
@@ -131,49 +200,32 @@ fn of_model(args: &Args, sampling: &SamplingParams) -> anyhow::Result<Shown> {
         let compiled = { constraint.as_ref() }
             .map(|constraint| model.compile(constraint))
             .transpose()?;
-        let request = Request::new(model.encode_prompt(prompt)?, compiled);
-        (request, format!("after {}", quoted(prompt, 40)))
-    };
-    let after = match &args.after {
-        Some(after) => after.clone(),
-        None if is_extraction && is_sample => first_value()?,
-        None => String::new(),
-    };
-    let output = model.tokenizer().encode(&after)?;
-    let text: Vec<TokenId> = [&request.prompt[..], &output].concat();
-    let logits = model
-        .logits(&text, 1)?
-        .pop()
-        .context("the model gave no logits")?;
-    let mut chain = structgen::decode::samplers::SamplerChain::new(sampling, 0)?;
-    chain.reset(structgen::decode::samplers::SequenceStart {
-        prompt: &request.prompt,
-        prefilled: 0,
-        eos: model.eos(),
-    });
-    for &token in &output {
-        chain.accept(structgen::decode::samplers::Accepted::certain(token));
+        Ok(Self {
+            request: Request::new(model.encode_prompt(prompt)?, compiled),
+            about: format!("after {}", quoted(prompt, 40)),
+            after: after.unwrap_or_default(),
+        })
     }
-    let step = match &request.constraint {
-        Some(constraint) => {
-            let mut matcher = constraint.matcher();
-            for &token in &output {
-                matcher
-                    .accept_token(token)
-                    .with_context(|| format!("--after {after:?} is no beginning of an output"))?;
-            }
-            let mask = matcher.mask()?;
-            Step::of(&logits, &*mask, &mut chain)?
+}
+
+/// Encodes the beginning of an output. Some tokenizers put a space before a text, which an output does not begin with:
+/// the text is then encoded after another one.
+fn encode_output(tokenizer: &Tokenizer, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
+    let is_exact = |tokens: &[TokenId]| tokenizer.decode_bytes(tokens) == text.as_bytes();
+    let alone = tokenizer.encode(text)?;
+    if is_exact(&alone) {
+        return Ok(alone);
+    }
+    // Hardly any token goes on from one of these to what follows it.
+    for before in ["\n", "}", "."] {
+        let tokens = tokenizer.encode(&[before, text].concat())?;
+        if let Some(after) = tokens.strip_prefix(&*tokenizer.encode(before)?)
+            && is_exact(after)
+        {
+            return Ok(after.to_vec());
         }
-        None => Step::of(&logits, &Everything::of(logits.len()), &mut chain)?,
-    };
-    let about = match after.as_str() {
-        "" => about,
-        after => format!("{about}, output so far {}", quoted(after, 30)),
-    };
-    let vocabulary = model.tokenizer().vocabulary().clone();
-    let name = Box::new(move |id| token_text(TokenId(id), &vocabulary));
-    Ok(Shown { step, about, name })
+    }
+    Ok(alone)
 }
 
 /// Returns the sample's output up to its first value, the first place with a choice.
@@ -193,15 +245,23 @@ fn first_value() -> anyhow::Result<String> {
 impl Shown {
     fn report(&self, listed: usize) -> Report {
         let step = &self.step;
-        let kept = |id: u32| step.kept.iter().find(|token| token.id == id);
+        let kept: HashMap<u32, &TokenShare> = { step.kept.iter() }
+            .map(|share| (share.id, share))
+            .collect();
+        let kept = |id: u32| kept.get(&id).copied();
         let cell = |share: Option<&TokenShare>| {
             share.map_or("—".to_owned(), |share| percent(share.probability))
         };
         let mut tokens = Table::new(["<token", "logit", "p", "cumulative", "after", "<p"]);
         let mut is_cut = false;
-        for share in step.model.iter().take(listed) {
+        // With a reader, those that are kept are not always the most probable ones.
+        let last_kept = step
+            .model
+            .iter()
+            .rposition(|share| kept(share.id).is_some());
+        for (at, share) in step.model.iter().take(listed).enumerate() {
             let after = kept(share.id);
-            if after.is_none() && !is_cut && share.is_allowed {
+            if !is_cut && share.is_allowed && last_kept.is_none_or(|last| at > last) {
                 is_cut = true;
                 tokens.row(["╌╌ cut ╌╌".to_owned()]);
             }
@@ -327,5 +387,45 @@ impl Shown {
             ),
             chart: chart.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tokenizer that puts a space before a text, as SentencePiece's do.
+    const PREPENDING: &str = r#"{
+        "added_tokens": [],
+        "normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": "▁"},
+            {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+        ]},
+        "pre_tokenizer": null,
+        "post_processor": null,
+        "decoder": {"type": "Sequence", "decoders": [
+            {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+            {"type": "Fuse"},
+            {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+        ]},
+        "model": {
+            "type": "BPE",
+            "vocab": {"▁": 0, "{": 1, "a": 2, "▁{": 3, "\n": 4, "}": 5, ".": 6, "\n{": 7},
+            "merges": ["▁ {", "\n {"]
+        }
+    }"#;
+
+    #[test]
+    fn an_output_begins_without_the_space_that_a_tokenizer_puts_before_a_text() {
+        let tokenizer = Tokenizer::from_bytes(PREPENDING.as_bytes()).unwrap();
+        assert_eq!(
+            tokenizer.decode_bytes(&tokenizer.encode("{a").unwrap()),
+            b" {a"
+        );
+        let ids = |text| encode_output(&tokenizer, text).unwrap();
+        // A line break would become one token with what follows it.
+        assert_eq!(ids("{a"), [TokenId(1), TokenId(2)]);
+        assert_eq!(ids(" {"), [TokenId(3)]);
+        assert!(ids("").is_empty());
     }
 }

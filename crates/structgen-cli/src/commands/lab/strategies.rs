@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Number of tokens per output
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = crate::args::at_least_one::<usize>)]
     tokens: usize,
-    /// First of three consecutive seeds
+    /// First of three consecutive seeds; 0 follows the largest
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -67,16 +67,14 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
                 vec![subject.generate(sampling, 1, args.tokens)?]
             }
             Some(sampling) => {
-                let run = |seed| {
+                let run = |later| {
                     let sampling = SamplingParams {
-                        seed,
+                        seed: args.seed.wrapping_add(later),
                         ..sampling.clone()
                     };
                     subject.generate(sampling, 1, args.tokens)
                 };
-                (args.seed..args.seed.saturating_add(3))
-                    .map(run)
-                    .collect::<Result<_, _>>()?
+                (0..3).map(run).collect::<Result<_, _>>()?
             }
         };
         let ids: Vec<_> = runs.iter().flat_map(|run| run.ids()).collect();

@@ -1,9 +1,12 @@
 //! A model and a prompt, the subject of most tools.
 
-use anyhow::Context;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
 use serde_json::Value;
+use structgen::decode::constraint::PlainMask;
 use structgen::decode::strategies::BeamOptions;
-use structgen::decode::{Generation, Output};
+use structgen::decode::{Constraint as _, Generation, Output, Unconstrained};
 use structgen::vocab::TokenId;
 use structgen::{
     Constraint, GenerateOptions, Model, Profile, Request, SamplingParams, SchemaExtractor,
@@ -57,7 +60,7 @@ impl SubjectArgs {
                 (model.encode_prompt(&text)?, about)
             }
             None if extracts && model.is_embedded() => {
-                let (request, text) = extraction(&model, "", None)?;
+                let (request, text) = extraction(&model, None, None)?;
                 let about = format!(
                     "the embedded model, free, after the prompt of an extraction from {}",
                     super::table::quoted(&text, 40)
@@ -77,20 +80,21 @@ impl SubjectArgs {
     }
 }
 
-/// Builds the request of an extraction from a text under a schema, or from a sample if no schema is given.
+/// Builds the request of an extraction from a text under a schema; a sample has what is not given. Also returns the
+/// text.
 pub(crate) fn extraction(
     model: &Model,
-    text: &str,
+    text: Option<&str>,
     schema: Option<&str>,
 ) -> anyhow::Result<(Request, String)> {
+    if text.is_some_and(|text| text.trim().is_empty()) {
+        bail!("the embedded model extracts from a text, and the prompt is empty");
+    }
     let sample = samples()?
         .into_iter()
         .next()
         .context("there is no sample")?;
-    let text = match text {
-        "" => sample.text.as_str(),
-        given => given,
-    };
+    let text = text.unwrap_or(sample.text.as_str());
     let schema = schema.unwrap_or(sample.schema.get());
     let value: Value = serde_json::from_str(schema).context("the schema is not JSON")?;
     let options = SchemaOptions::new().with_profile(Profile::Generate);
@@ -99,6 +103,12 @@ pub(crate) fn extraction(
     let generate = GenerateOptions::default();
     let extractor = SchemaExtractor::with_constraint(model.clone(), value, &constraint, generate)?;
     Ok((extractor.request(text)?, text.to_owned()))
+}
+
+/// Returns the tokens that decoding allows without a constraint: texts, and the ends of an output.
+pub(crate) fn free_text(model: &Model) -> anyhow::Result<Arc<PlainMask>> {
+    let text = model.tokenizer().vocabulary().text_tokens().clone();
+    Ok(Unconstrained::new(text, model.eos()).mask()?)
 }
 
 /// Outputs under one setting.

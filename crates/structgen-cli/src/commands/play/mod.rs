@@ -101,7 +101,7 @@ fn play(args: &Args) -> anyhow::Result<()> {
         has_colour: is_picture || paint().is_on(),
     };
     let start = args.with_texts(start, constraint, &model)?;
-    let subject = ModelSubject::new(model);
+    let subject = ModelSubject::new(model, args.grammar.as_deref())?;
     if is_picture {
         let mut headless = Headless::new(start, subject);
         headless.finish();

@@ -1,79 +1,99 @@
 //! A model as the subject of the playground.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
-use structgen::constraint::{CompiledConstraint, Matcher};
+use structgen::constraint::{Matcher, MatcherError};
 use structgen::decode::constraint::PlainMask;
 use structgen::decode::events::{EventStream, OutputEvent, OutputPart};
+use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::json_schema::SchemaError;
-use structgen::vocab::{TokenId, TokenMask, Vocabulary};
-use structgen::{Constraint, Error, Model, Profile, SchemaOptions};
+use structgen::vocab::{TokenId, Vocabulary};
+use structgen::{Constraint, Error, Model, Profile, Request, SchemaOptions};
 use structgen_play::{Begun, ConstraintKind, ConstraintText, Look, Problem, Subject};
 
-use crate::commands::lab::subject::extraction;
+use crate::args::grammar_options;
+use crate::commands::lab::subject::{extraction, free_text};
 
 pub(super) struct ModelSubject {
     model: Model,
+    /// How to read grammars, and the name of their file, if one was given.
+    grammar: GbnfOptions,
+    grammar_name: Option<String>,
     prompt: Vec<TokenId>,
     matcher: Option<Matcher>,
     /// The tokens allowed in free text.
-    free: TokenMask,
+    free: Arc<PlainMask>,
+}
+
+/// What a prompt and a constraint ask for.
+struct Asked {
+    request: Request,
+    /// Warnings about the constraint.
+    warnings: Vec<String>,
 }
 
 impl ModelSubject {
-    pub(super) fn new(model: Model) -> Self {
-        let mut free = model.tokenizer().vocabulary().text_tokens().clone();
-        let eos = model.eos().iter().filter(|id| id.index() < free.len());
-        eos.copied()
-            .collect::<Vec<_>>()
-            .into_iter()
-            .for_each(|id| free.allow(id));
-        Self {
+    /// Grammars import files from the folder of `grammar`, or else from the current one.
+    pub(super) fn new(model: Model, grammar: Option<&Path>) -> anyhow::Result<Self> {
+        let name = grammar
+            .filter(|path| path.is_file())
+            .and_then(Path::file_name);
+        Ok(Self {
+            free: free_text(&model)?,
             model,
+            grammar: grammar_options(grammar.unwrap_or(Path::new("."))),
+            grammar_name: name.and_then(OsStr::to_str).map(str::to_owned),
             prompt: Vec::new(),
             matcher: None,
-            free,
-        }
+        })
     }
 
-    /// Returns the prompt's tokens and the constraint. A schema with the embedded model becomes an extraction.
-    fn request(
-        &self,
-        prompt: &str,
-        constraint: &ConstraintText,
-    ) -> anyhow::Result<(Vec<TokenId>, Option<CompiledConstraint>)> {
+    /// Returns the request. A schema with the embedded model becomes an extraction.
+    fn request(&self, prompt: &str, constraint: &ConstraintText) -> anyhow::Result<Asked> {
         let text = constraint.text.as_str();
         let constraint = match constraint.kind {
             ConstraintKind::Schema if self.model.is_embedded() => {
-                if prompt.trim().is_empty() {
-                    anyhow::bail!(
-                        "the embedded model extracts from a text, and the prompt is empty"
-                    );
-                }
                 // Compile the schema's text alone first, for errors with positions in it.
                 Constraint::json_schema_str(text, &SchemaOptions::new())?;
-                let (request, _) = extraction(&self.model, prompt, Some(text))?;
-                return Ok((request.prompt, request.constraint));
+                let (request, _) = extraction(&self.model, Some(prompt), Some(text))?;
+                return Ok(Asked {
+                    request,
+                    warnings: Vec::new(),
+                });
             }
             ConstraintKind::Schema => {
                 let options = SchemaOptions::new().with_profile(Profile::Generate);
                 Some(Constraint::json_schema_str(text, &options)?)
             }
             ConstraintKind::Pattern => Some(Constraint::regex(text)?),
-            ConstraintKind::Grammar => Some(Constraint::gbnf(text)?),
+            ConstraintKind::Grammar => Some(Constraint::gbnf_with(text, &self.grammar)?),
             ConstraintKind::Free => None,
         };
         let compiled = { constraint.as_ref() }
             .map(|constraint| self.model.compile(constraint))
             .transpose()?;
-        Ok((self.model.encode_prompt(prompt)?, compiled))
+        let warnings = { constraint.iter() }.flat_map(Constraint::warnings);
+        Ok(Asked {
+            warnings: warnings.map(ToString::to_string).collect(),
+            request: Request::new(self.model.encode_prompt(prompt)?, compiled),
+        })
     }
 }
 
 impl Subject for ModelSubject {
     fn begin(&mut self, prompt: &str, constraint: &ConstraintText) -> Result<Begun, Problem> {
-        let (prompt, compiled) = { self.request(prompt, constraint) }
-            .map_err(|error| problem(&error, &constraint.text))?;
+        let Asked { request, warnings } = { self.request(prompt, constraint) }
+            .map_err(|error| problem(&error, &constraint.text, self.grammar_name.as_deref()))?;
+        let Request {
+            prompt,
+            constraint: compiled,
+            options,
+            ..
+        } = request;
+        let sets_temperatures =
+            { compiled.as_ref() }.is_some_and(|compiled| compiled.program().sets_temperatures());
         let is_json = compiled
             .as_ref()
             .is_some_and(|compiled| EventStream::new(compiled).is_json());
@@ -83,21 +103,17 @@ impl Subject for ModelSubject {
             prompt,
             eos: self.model.eos().to_vec(),
             is_json,
+            samplers: options.samplers,
+            sets_temperatures,
+            warnings,
         })
     }
 
     fn look(&mut self, output: &[TokenId]) -> Result<Look, Problem> {
         let failed = |error: &dyn std::error::Error| Problem::new(error.to_string());
-        let mask = match &mut self.matcher {
-            Some(matcher) => {
-                follow(matcher, output).map_err(|error| failed(&error))?;
-                matcher
-                    .mask()
-                    .map_err(|error| failed(&error))?
-                    .bits()
-                    .clone()
-            }
-            None => self.free.clone(),
+        let (allowed, temperature) = match &mut self.matcher {
+            Some(matcher) => allowed_after(matcher, output).map_err(|error| failed(&error))?,
+            None => (Arc::clone(&self.free), None),
         };
         let text = [&self.prompt[..], output].concat();
         let rows = self
@@ -109,7 +125,8 @@ impl Subject for ModelSubject {
             logits: logits
                 .ok_or_else(|| Problem::new("the model gave no logits"))?
                 .into(),
-            allowed: Arc::new(PlainMask::new(mask)),
+            allowed,
+            temperature,
         })
     }
 
@@ -118,11 +135,18 @@ impl Subject for ModelSubject {
     }
 }
 
-/// Advances a matcher to the state after these tokens.
-fn follow(
+/// Returns the tokens that may follow these, and the temperature that a grammar sets there.
+fn allowed_after(
     matcher: &mut Matcher,
     output: &[TokenId],
-) -> Result<(), structgen::constraint::MatcherError> {
+) -> Result<(Arc<PlainMask>, Option<f32>), MatcherError> {
+    follow(matcher, output)?;
+    let allowed = PlainMask::new(matcher.mask()?.bits().clone());
+    Ok((Arc::new(allowed), matcher.temperature()?))
+}
+
+/// Advances a matcher to the state after these tokens.
+fn follow(matcher: &mut Matcher, output: &[TokenId]) -> Result<(), MatcherError> {
     let known: Vec<TokenId> = matcher.tokens().collect();
     let shared = known.iter().zip(output).take_while(|(a, b)| a == b).count();
     matcher.rollback(known.len() - shared)?;
@@ -131,8 +155,8 @@ fn follow(
         .try_for_each(|&token| matcher.accept_token(token))
 }
 
-/// Describes an error, and finds its position in the constraint's text.
-fn problem(error: &anyhow::Error, text: &str) -> Problem {
+/// Describes an error, and finds its position in the constraint's text, which may be a file of this name.
+fn problem(error: &anyhow::Error, text: &str, name: Option<&str>) -> Problem {
     let message = Problem::new(format!("{error:#}"));
     match error.downcast_ref::<Error>() {
         Some(Error::Schema(SchemaError::NotJson {
@@ -151,7 +175,8 @@ fn problem(error: &anyhow::Error, text: &str) -> Problem {
         Some(Error::Regex(error)) => {
             Problem::new(error.kind.to_string()).at_byte(text, error.position)
         }
-        Some(Error::Gbnf(error)) => {
+        // A position in an imported file is none in the text.
+        Some(Error::Gbnf(error)) if error.file.is_none() || error.file.as_deref() == name => {
             let hint = error.hint.as_ref();
             let hint = hint.map_or(String::new(), |hint| format!(" ({hint})"));
             let mut problem = Problem::new(format!("{}{hint}", error.kind));
@@ -220,7 +245,7 @@ mod tests {
         let Err(error) = constraint(text) else {
             panic!("{text} is to be refused");
         };
-        let (line, column) = problem(&error.into(), text).at.unwrap();
+        let (line, column) = problem(&error.into(), text, None).at.unwrap();
         let line = text.split('\n').nth(line).unwrap();
         line.chars().skip(column).collect()
     }
