@@ -34,6 +34,10 @@ struct Entry {
     single_word: bool,
     lstrip: bool,
     rstrip: bool,
+    /// The length of its name in bytes.
+    len: usize,
+    /// The token with the longest shorter name that this name begins with.
+    shorter: Option<usize>,
 }
 
 /// Trusted ranges of bytes: in order, not empty, and not adjacent.
@@ -58,6 +62,10 @@ impl AddedTokens {
                     if normalized {
                         normalization.apply(&mut name)?;
                     }
+                    // A name that normalisation removes is in no normalised text. It would match everywhere.
+                    if name.get().is_empty() {
+                        continue;
+                    }
                     names.push(name.get().to_owned());
                     entries.push(Entry {
                         id,
@@ -65,9 +73,12 @@ impl AddedTokens {
                         single_word: token.single_word,
                         lstrip: token.lstrip,
                         rstrip: token.rstrip,
+                        len: name.get().len(),
+                        shorter: None,
                     });
                 }
             }
+            set_shorter(&mut entries, &names);
             Matcher::new(entries, &names)
         };
         Ok(Self {
@@ -104,6 +115,23 @@ impl AddedTokens {
 fn is_within(trusted: Trusted<'_>, range: &Range<usize>) -> bool {
     let next = trusted.partition_point(|trusted| trusted.end < range.end);
     { trusted.get(next) }.is_some_and(|trusted| trusted.start <= range.start)
+}
+
+/// Sets the shorter token of each token.
+fn set_shorter(tokens: &mut [Entry], names: &[String]) {
+    let mut sorted: Vec<usize> = (0..names.len()).collect();
+    // Stable: of equal names, the first one is found.
+    sorted.sort_by_key(|&token| &names[token]);
+    sorted.dedup_by_key(|token| &names[*token]);
+    // The tokens whose names the last name begins with, itself included.
+    let mut open: Vec<usize> = Vec::new();
+    for token in sorted {
+        while { open.last() }.is_some_and(|&last| !names[token].starts_with(&names[last])) {
+            open.pop();
+        }
+        tokens[token].shorter = open.last().copied();
+        open.push(token);
+    }
 }
 
 /// A piece of a text, and its token if it is an added one.
@@ -176,24 +204,84 @@ impl Matcher {
     ) -> Option<(usize, Range<usize>)> {
         loop {
             let found = self.names.find(Input::new(text).range(from..))?;
-            let token = found.pattern().as_usize();
-            if !self.tokens[token].special || is_trusted(found.range()) {
-                return Some((token, found.range()));
-            }
-            // A shorter name may be a token at the same position.
             let start = found.start();
-            let mut end = found.end();
-            while let Some(shorter) = self.names.find(Input::new(text).range(start..end - 1)) {
-                let token = shorter.pattern().as_usize();
-                if shorter.start() != start {
-                    break;
+            // A shorter name may be a token at the same position.
+            let mut candidate = Some(found.pattern().as_usize());
+            while let Some(token) = candidate {
+                let Entry {
+                    special,
+                    len,
+                    shorter,
+                    ..
+                } = self.tokens[token];
+                let range = start..start + len;
+                if !special || is_trusted(range.clone()) {
+                    return Some((token, range));
                 }
-                if !self.tokens[token].special || is_trusted(shorter.range()) {
-                    return Some((token, shorter.range()));
-                }
-                end = shorter.end();
+                candidate = shorter;
             }
             from = start + 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matcher(names: &[(&str, bool)]) -> Matcher {
+        let entry = |&(name, special): &(&str, bool)| Entry {
+            id: 0,
+            special,
+            single_word: false,
+            lstrip: false,
+            rstrip: false,
+            len: name.len(),
+            shorter: None,
+        };
+        let mut tokens: Vec<Entry> = names.iter().map(entry).collect();
+        let names: Vec<String> = names.iter().map(|(name, _)| (*name).to_owned()).collect();
+        set_shorter(&mut tokens, &names);
+        Matcher::new(tokens, &names).unwrap()
+    }
+
+    #[test]
+    fn of_the_names_at_a_position_the_longest_that_is_trusted_or_ordinary_is_found() {
+        let names = [
+            ("<a", false),
+            ("<a>b", true),
+            ("<", true),
+            ("<a>", true),
+            ("<a>bc", true),
+            ("b", false),
+            ("<a>", true),
+        ];
+        let matcher = matcher(&names);
+        let found = |trusted: Range<usize>| {
+            let trusted = [trusted];
+            let found = matcher.find("x<a>bcd", 0, |range| is_within(&trusted, &range));
+            found.map(|(token, range)| (names[token].0, range.start))
+        };
+        assert_eq!(found(0..7), Some(("<a>bc", 1)));
+        assert_eq!(found(1..5), Some(("<a>b", 1)));
+        assert_eq!(found(1..4), Some(("<a>", 1)));
+        assert_eq!(found(2..7), Some(("<a", 1)));
+        assert_eq!(found(0..1), Some(("<a", 1)));
+        // The first of equal names.
+        assert_eq!(matcher.find("<a>", 0, |_| true), Some((3, 0..3)));
+        // No name in `names` ends where a shorter one begins at another position.
+        assert_eq!(matcher.find("<bc", 0, |_| false), Some((5, 1..2)));
+    }
+
+    /// At each position a name is found that is not trusted, and with it a thousand shorter ones.
+    #[test]
+    fn names_within_names_are_not_searched_for_one_by_one() {
+        let longest = "a".repeat(1024);
+        let names: Vec<_> = (1..=1024).map(|len| (&longest[..len], true)).collect();
+        let matcher = matcher(&names);
+        let text = "a".repeat(10_000);
+        assert_eq!(matcher.find(&text, 0, |_| false), None);
+        let last = matcher.find(&text, 0, |range| range.start == 9_999);
+        assert_eq!(last, Some((0, 9_999..10_000)));
     }
 }
