@@ -39,6 +39,19 @@ pub enum VocabularyError {
         message: String,
     },
 
+    /// A configuration file next to the tokenizer's file is not JSON.
+    #[error("{file} is not JSON: {message}, at line {line}, column {column}")]
+    Configuration {
+        /// The name of the file.
+        file: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// The column in bytes, from 1; 0 if the line is empty.
+        column: usize,
+        /// What was found and what was expected.
+        message: String,
+    },
+
     /// The file is not a SentencePiece model.
     #[error("not a SentencePiece model of pieces with scores, one of them for unknown characters")]
     NoSentencePieceModel,
@@ -96,16 +109,19 @@ pub enum VocabularyError {
 
 impl VocabularyError {
     pub(crate) fn json(error: &serde_json::Error) -> Self {
-        let full = error.to_string();
-        // The position is a field of its own and is removed from the message.
-        let message = full
-            .rsplit_once(" at line ")
-            .map_or(full.as_str(), |(message, _)| message)
-            .to_owned();
         Self::Json {
             line: error.line(),
             column: error.column(),
-            message,
+            message: without_position(error),
+        }
+    }
+
+    pub(crate) fn configuration(file: &'static str, error: &serde_json::Error) -> Self {
+        Self::Configuration {
+            file,
+            line: error.line(),
+            column: error.column(),
+            message: without_position(error),
         }
     }
 
@@ -152,6 +168,13 @@ pub enum TokenizerError {
         /// The tokenizer's message.
         message: String,
     },
+}
+
+/// The message of an error of JSON. Its position is in fields of its own.
+fn without_position(error: &serde_json::Error) -> String {
+    let full = error.to_string();
+    let message = full.rsplit_once(" at line ").map(|(message, _)| message);
+    message.unwrap_or(&full).to_owned()
 }
 
 /// Returns an error if a size exceeds its limit.

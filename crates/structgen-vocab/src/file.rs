@@ -145,7 +145,7 @@ impl<'de> Deserialize<'de> for Pieces {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pieces, A::Error> {
                 let mut pieces = Vec::new();
                 while let Some(entry) = map.next_entry()? {
-                    check_room(&pieces)?;
+                    check_room(&pieces, "tokens", Vocabulary::MAX_TOKENS)?;
                     pieces.push(entry);
                 }
                 Ok(Pieces::Ids(pieces))
@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for Pieces {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Pieces, A::Error> {
                 let mut pieces = Vec::new();
                 while let Some(piece) = seq.next_element()? {
-                    check_room(&pieces)?;
+                    check_room(&pieces, "tokens", Vocabulary::MAX_TOKENS)?;
                     pieces.push(piece);
                 }
                 Ok(Pieces::Scores(pieces))
@@ -165,13 +165,44 @@ impl<'de> Deserialize<'de> for Pieces {
 }
 
 /// Rejects a list that is too long while it is read, before it takes hundreds of megabytes.
-fn check_room<T, E: serde::de::Error>(pieces: &[T]) -> Result<(), E> {
-    match pieces.len() < Vocabulary::MAX_TOKENS {
+fn check_room<T, E: serde::de::Error>(list: &[T], what: &str, limit: usize) -> Result<(), E> {
+    match list.len() < limit {
         true => Ok(()),
         false => Err(E::custom(format_args!(
-            "more than {} tokens, the most that is accepted",
-            Vocabulary::MAX_TOKENS
+            "more than {limit} {what}, the most that is accepted"
         ))),
+    }
+}
+
+/// The merges of a model, best first.
+#[derive(Debug, Default)]
+pub(crate) struct Merges(pub(crate) Vec<Merge>);
+
+impl Merges {
+    /// The maximum number, several times that of the largest known model.
+    pub(crate) const MAX: usize = 1 << 21;
+}
+
+impl<'de> Deserialize<'de> for Merges {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MergesVisitor;
+        impl<'de> Visitor<'de> for MergesVisitor {
+            type Value = Merges;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of merges")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Merges, A::Error> {
+                let mut merges = Vec::new();
+                while let Some(merge) = seq.next_element()? {
+                    check_room(&merges, "merges", Merges::MAX)?;
+                    merges.push(merge);
+                }
+                Ok(Merges(merges))
+            }
+        }
+        deserializer.deserialize_seq(MergesVisitor)
     }
 }
 

@@ -3,8 +3,11 @@
 use crate::error::{check_size, shorten};
 use crate::file::{AddedToken, Model, Pieces};
 use crate::{TokenId, Vocabulary, VocabularyError};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+
+/// A map from strings of a file. Its hash function has a random key: under a fixed one, a hostile file could make all of
+/// its strings collide.
+pub(crate) type NameMap<'a, T> = HashMap<&'a str, T>;
 
 /// The strings of a model by id.
 pub(crate) fn model_names<M>(model: &Model<M>) -> Result<BTreeMap<TokenId, &str>, VocabularyError> {
@@ -22,7 +25,7 @@ pub(crate) fn model_names<M>(model: &Model<M>) -> Result<BTreeMap<TokenId, &str>
             );
         }
         Pieces::Ids(pieces) => {
-            let mut ids: FxHashMap<&str, TokenId> = FxHashMap::default();
+            let mut ids: NameMap<'_, TokenId> = NameMap::new();
             for (name, id) in pieces {
                 let id = checked_id(*id)?;
                 if let Some(first) = names.insert(id, name.as_str()) {
@@ -43,8 +46,8 @@ pub(crate) fn add_tokens<'a>(
     added: &'a [AddedToken],
 ) -> Result<BTreeMap<TokenId, &'a str>, VocabularyError> {
     let pointer = "/added_tokens";
-    let model_ids: FxHashMap<&str, TokenId> = names.iter().map(|(&id, &name)| (name, id)).collect();
-    let mut seen: FxHashMap<&str, &AddedToken> = FxHashMap::default();
+    let model_ids: NameMap<'_, TokenId> = names.iter().map(|(&id, &name)| (name, id)).collect();
+    let mut seen: NameMap<'_, &AddedToken> = NameMap::new();
     let mut specials = BTreeMap::new();
     for token in added {
         let id = checked_id(token.id)?;

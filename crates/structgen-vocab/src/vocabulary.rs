@@ -4,9 +4,9 @@ use crate::error::check_size;
 use crate::file::{TokenizerFile, read_limited};
 use crate::names::{add_tokens, model_names};
 use crate::{TokenId, TokenMask, TokenTrie, VocabularyError, scheme, source};
-use rustc_hash::FxHashMap;
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -40,7 +40,8 @@ pub struct Vocabulary {
     /// The ids that have bytes.
     text: TokenMask,
     special: TokenMask,
-    specials_by_name: FxHashMap<Box<str>, TokenId>,
+    /// Hashed with a random key, as a [`NameMap`](crate::names::NameMap).
+    specials_by_name: HashMap<Box<str>, TokenId>,
     byte_tokens: Box<[Option<TokenId>; 256]>,
     /// Built on first use: it may come from a file instead.
     trie: OnceLock<TokenTrie>,
@@ -54,6 +55,31 @@ struct RawToken {
     name: String,
     bytes: Vec<u8>,
     special: bool,
+}
+
+/// The total size of some tokens. It is checked with each token, so that a list beyond the limits is never built.
+#[derive(Default)]
+struct TotalSize {
+    bytes: usize,
+    names: usize,
+}
+
+impl TotalSize {
+    fn add(&mut self, token: &RawToken) -> Result<(), VocabularyError> {
+        let (bytes, name) = (token.bytes.len(), token.name.len());
+        check_size(
+            "a token in bytes",
+            bytes.max(name),
+            Vocabulary::MAX_TOKEN_BYTES,
+        )?;
+        self.bytes += bytes;
+        self.names += name;
+        check_size(
+            "all tokens in bytes",
+            self.bytes.max(self.names),
+            Vocabulary::MAX_TOTAL_BYTES,
+        )
+    }
 }
 
 impl Vocabulary {
@@ -103,12 +129,15 @@ impl Vocabulary {
         specials: &[(TokenId, &str)],
     ) -> Result<Self, VocabularyError> {
         let mut list = Vec::new();
+        let mut total = TotalSize::default();
         for bytes in tokens {
             check_size("the token ids", list.len() + 1, Self::MAX_TOKENS)?;
-            list.push(RawToken {
+            let token = RawToken {
                 bytes,
                 ..RawToken::default()
-            });
+            };
+            total.add(&token)?;
+            list.push(token);
         }
         for &(id, name) in specials {
             check_size("the token ids", id.index() + 1, Self::MAX_TOKENS)?;
@@ -129,6 +158,7 @@ impl Vocabulary {
         let mut names = model_names(&file.model)?;
         let specials = add_tokens(&mut names, &file.added_tokens)?;
         let mut list = Vec::new();
+        let mut total = TotalSize::default();
         for (id, name) in names {
             check_size("a token in bytes", name.len(), Self::MAX_TOKEN_BYTES)?;
             list.resize_with(id.index(), RawToken::default);
@@ -138,12 +168,13 @@ impl Vocabulary {
             } else {
                 scheme.token_bytes(name)
             };
-            check_size("a token in bytes", bytes.len(), Self::MAX_TOKEN_BYTES)?;
-            list.push(RawToken {
+            let token = RawToken {
                 bytes,
                 name: name.to_owned(),
                 special,
-            });
+            };
+            total.add(&token)?;
+            list.push(token);
         }
         Self::build(list)
     }
@@ -183,11 +214,13 @@ impl Vocabulary {
         if ids.iter().all(|&id| self.is_special(id)) {
             return Ok(self);
         }
+        let mut specials = self.special.clone();
+        specials.allow_all(ids);
         Self::build(
             (0..self.len() as u32)
                 .map(TokenId)
                 .map(|id| {
-                    let special = self.is_special(id) || ids.contains(&id);
+                    let special = specials.contains(id);
                     let bytes = self.token_bytes(id).filter(|_| !special);
                     RawToken {
                         name: self.token_name(id).unwrap_or_default().to_owned(),
@@ -208,25 +241,17 @@ impl Vocabulary {
             name_offsets: vec![0],
             text: TokenMask::new(list.len()),
             special: TokenMask::new(list.len()),
-            specials_by_name: FxHashMap::default(),
+            specials_by_name: HashMap::new(),
             byte_tokens: Box::new([None; 256]),
             trie: OnceLock::new(),
             max_token_len: 0,
             fingerprint: [0; 32],
         };
+        let mut total = TotalSize::default();
         for (id, token) in (0..).map(TokenId).zip(&list) {
-            check_size(
-                "a token in bytes",
-                token.bytes.len().max(token.name.len()),
-                Self::MAX_TOKEN_BYTES,
-            )?;
+            total.add(token)?;
             vocabulary.bytes.extend_from_slice(&token.bytes);
             vocabulary.names.push_str(&token.name);
-            check_size(
-                "all tokens in bytes",
-                vocabulary.bytes.len().max(vocabulary.names.len()),
-                Self::MAX_TOTAL_BYTES,
-            )?;
             vocabulary.offsets.push(vocabulary.bytes.len() as u32);
             vocabulary.name_offsets.push(vocabulary.names.len() as u32);
             if token.special {

@@ -137,6 +137,8 @@ fn classes_with_ids_or_rules_of_their_own_are_refused_by_name() {
         ),
         refused("gpt2", "tokenizer_config.json", "{}"),
         refused("gpt2", "tokenizer_config.json", "{"),
+        refused("gpt2", "special_tokens_map.json", "[1,\n]"),
+        refused("llama", "config.json", "{'model_type': 'llama'}"),
         refused("gpt2", "merges.txt", "#version: 0.2\na b c\n"),
         refused("gpt2", "vocab.json", "[1]"),
         refused(
@@ -151,7 +153,9 @@ fn classes_with_ids_or_rules_of_their_own_are_refused_by_name() {
         unsupported tokenizer: /model_type is camembert: the ids of such a tokenizer may be others than those of its SentencePiece model; save it as a tokenizer.json: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)
         unsupported tokenizer: /tokenizer_class is CLIPTokenizer: how such a tokenizer cuts a text is in neither vocab.json nor merges.txt; save it as a tokenizer.json: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)
         unsupported tokenizer: /model_type is missing: how such a tokenizer cuts a text is in neither vocab.json nor merges.txt; save it as a tokenizer.json: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)
-        not a tokenizer file: EOF while parsing an object, at line 1, column 1
+        tokenizer_config.json is not JSON: EOF while parsing an object, at line 1, column 1
+        special_tokens_map.json is not JSON: trailing comma, at line 2, column 1
+        config.json is not JSON: key must be a string, at line 1, column 2
         line 2 of merges.txt is not two tokens with a space between them
         not a tokenizer file: invalid type: integer `1`, expected a tuple of size 2, at line 1, column 2
         unsupported tokenizer: /extra_ids is 99999999: at most 10000 are added
@@ -219,4 +223,88 @@ fn damaged_files_are_errors_or_harmless() {
         fs::write(&file, bytes).unwrap();
         assert!(Tokenizer::from_file(&file).is_err());
     }
+}
+
+/// Writes a SentencePiece model: an unknown piece and others without scores, and its settings.
+fn model_file(
+    pieces: impl Iterator<Item = String>,
+    settings: &[u8],
+) -> (tempfile::TempDir, PathBuf) {
+    let field = |number: u8, bytes: &[u8]| {
+        let mut field = vec![number << 3 | 2];
+        let mut len = bytes.len();
+        while len >= 0x80 {
+            field.push(len as u8 | 0x80);
+            len >>= 7;
+        }
+        field.push(len as u8);
+        [&field, bytes].concat()
+    };
+    // Of the kind 2, which is unknown.
+    let unknown = [&field(1, b"<unk>")[..], &[3 << 3, 2]].concat();
+    let mut bytes = field(1, &unknown);
+    for piece in pieces {
+        bytes.extend(field(1, &field(1, piece.as_bytes())));
+    }
+    // A trainer of the kind 2, which is BPE.
+    bytes.extend(field(2, &[3 << 3, 2]));
+    bytes.extend(field(3, &field(2, settings)));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("tokenizer.model");
+    fs::write(&file, bytes).unwrap();
+    (dir, file)
+}
+
+#[test]
+fn a_model_with_far_more_merges_than_pieces_is_refused() {
+    let open = |longest: usize| {
+        let (_dir, file) = model_file((1..=longest).map(|len| "a".repeat(len)), &[]);
+        Vocabulary::from_tokenizer_file(file).map_err(|error| error.to_string())
+    };
+    assert_eq!(open(100).unwrap().len(), 101);
+    // Half a million merges with 350 MB.
+    let error = open(1024).unwrap_err();
+    assert!(
+        error.starts_with("all merges in bytes is too large"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_huge_character_map_is_refused() {
+    let (_dir, file) = model_file(std::iter::empty(), &vec![0; 5 << 20]);
+    let error = Tokenizer::from_file(file).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the character map in bytes is too large"),
+        "{error}"
+    );
+}
+
+/// Comparing each with all others would take minutes.
+#[test]
+fn many_tokens_are_looked_up_and_not_compared_with_each_other() {
+    const COUNT: u64 = 200_000;
+    let names: Vec<String> = (0..COUNT)
+        .map(|n| format!("<an added token {n:06}>"))
+        .collect();
+    let ids: serde_json::Map<String, Value> = names
+        .iter()
+        .cloned()
+        .zip((1000..).map(Value::from))
+        .collect();
+    let special = serde_json::json!({"additional_special_tokens": names});
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["tokenizer.model", "tokenizer_config.json"] {
+        fs::copy(fixture("llama").join(name), dir.path().join(name)).unwrap();
+    }
+    let config = r#"{"tokenizer_class": "LlamaTokenizer"}"#;
+    for (name, text) in [
+        ("tokenizer_config.json", config.to_owned()),
+        ("special_tokens_map.json", special.to_string()),
+        ("added_tokens.json", Value::Object(ids).to_string()),
+    ] {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let vocabulary = Vocabulary::from_tokenizer_file(dir.path().join("tokenizer.model")).unwrap();
+    assert!(vocabulary.is_special(TokenId(1000 + COUNT as u32 - 1)));
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::config::{Config, plain};
 use super::merges;
 use crate::VocabularyError;
-use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
+use crate::file::{AddedToken, Merges, Model, Pieces, TokenizerFile};
+use crate::names::NameMap;
 
 /// The tokenizers whose rules are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub(super) fn tokenizer(
     vocab: &[u8],
     merge_lines: &[u8],
     config: &Config,
-) -> Result<TokenizerFile<Vec<Merge>>, VocabularyError> {
+) -> Result<TokenizerFile<Merges>, VocabularyError> {
     let class = Class::of(config)?;
     let vocab: Pieces =
         serde_json::from_slice(vocab).map_err(|error| VocabularyError::json(&error))?;
@@ -103,10 +104,10 @@ fn added_tokens(
     class: Class,
     config: &Config,
 ) -> Result<Vec<AddedToken>, VocabularyError> {
-    let id_of = |name: &str| {
-        let found = pieces.iter().find(|(piece, _)| piece == name);
-        found.map(|&(_, id)| id)
-    };
+    let ids: NameMap<'_, u64> = { pieces.iter() }
+        .map(|(piece, id)| (&**piece, *id))
+        .collect();
+    let id_of = |name: &str| ids.get(name).copied();
     let mut tokens = config.added_tokens(id_of)?;
     let own: &[&str] = match class {
         Class::Gpt2 | Class::Qwen2 => &["<|endoftext|>"],

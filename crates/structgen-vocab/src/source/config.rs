@@ -1,6 +1,6 @@
 //! The files next to a tokenizer's file: its class, and the tokens that its configuration adds or names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
@@ -35,11 +35,12 @@ const TOKENS: [&str; 7] = [
 impl Config {
     /// Reads the files next to this one. Missing ones count as empty.
     pub(super) fn beside(path: &Path) -> Result<Self, VocabularyError> {
-        let model = read(&path.with_file_name("config.json"))?;
+        let read = |name| read(path, name);
+        let model = read("config.json")?;
         Ok(Self {
-            tokenizer: read(&path.with_file_name("tokenizer_config.json"))?,
-            special: read(&path.with_file_name("special_tokens_map.json"))?,
-            added: read(&path.with_file_name("added_tokens.json"))?,
+            tokenizer: read("tokenizer_config.json")?,
+            special: read("special_tokens_map.json")?,
+            added: read("added_tokens.json")?,
             model_type: model
                 .get("model_type")
                 .and_then(Value::as_str)
@@ -87,13 +88,13 @@ impl Config {
         let named = { TOKENS.iter() }
             .filter_map(|name| self.token(name))
             .chain(self.additional());
-        let named: Vec<&str> = named.collect();
+        let named: BTreeSet<&str> = named.collect();
         if let Some(added) = self.added.as_object() {
             for (content, id) in added {
                 let id = id
                     .as_u64()
                     .ok_or_else(|| wrong("/added_tokens.json", "an id is no number"))?;
-                tokens.insert(id, plain(id, content, named.contains(&&**content)));
+                tokens.insert(id, plain(id, content, named.contains(&**content)));
             }
         }
         let listed = self
@@ -160,10 +161,11 @@ fn wrong(pointer: &str, reason: &'static str) -> VocabularyError {
     VocabularyError::unsupported(pointer, "not a list of tokens", reason)
 }
 
-/// The contents of a JSON file; null if there is none.
-fn read(path: &Path) -> Result<Value, VocabularyError> {
-    match read_limited(path) {
-        Ok(text) => serde_json::from_slice(&text).map_err(|error| VocabularyError::json(&error)),
+/// The contents of a JSON file next to another file; null if there is none.
+fn read(path: &Path, name: &'static str) -> Result<Value, VocabularyError> {
+    match read_limited(&path.with_file_name(name)) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map_err(|error| VocabularyError::configuration(name, &error)),
         Err(VocabularyError::Io { source, .. })
             if source.kind() == std::io::ErrorKind::NotFound =>
         {

@@ -1,31 +1,36 @@
 //! The merges of a BPE model whose file has scores or a list of lines instead.
 
-use rustc_hash::FxHashMap;
-
-use crate::VocabularyError;
 use crate::error::check_size;
-use crate::file::Merge;
+use crate::file::{Merge, Merges};
+use crate::names::NameMap;
+use crate::{Vocabulary, VocabularyError};
 
 /// The maximum number of bytes that are compared to find the merges of a model: some seconds of work.
 const MAX_WORK: usize = 1 << 31;
+/// The maximum length of all merges together, in bytes: that of a file which lists them.
+const MAX_BYTES: usize = Vocabulary::MAX_FILE_BYTES as usize;
 
 /// The merges that produce each piece, best score first. SentencePiece merges the two neighbours that form the piece
 /// with the best score. Several merges that form one piece are ordered by the ids of their parts, as in transformers.
 pub(super) fn of_scores<'p>(
     pieces: impl Iterator<Item = (&'p str, u32, f32)> + Clone,
-) -> Result<Vec<Merge>, VocabularyError> {
-    let ids: FxHashMap<&str, u32> = pieces.clone().map(|(text, id, _)| (text, id)).collect();
+) -> Result<Merges, VocabularyError> {
+    let ids: NameMap<'_, u32> = pieces.clone().map(|(text, id, _)| (text, id)).collect();
     let work: usize = { pieces.clone() }
         .map(|(text, ..)| text.len() * text.len())
         .fold(0, usize::saturating_add);
     check_size("the square of the tokens' lengths", work, MAX_WORK)?;
     let mut merges = Vec::new();
+    let mut bytes = 0;
     for (text, _, score) in pieces {
         let first = merges.len();
         for (at, _) in text.char_indices().skip(1) {
             let (left, right) = text.split_at(at);
             if let (Some(&left_id), Some(&right_id)) = (ids.get(left), ids.get(right)) {
                 merges.push((score, (left_id, right_id), left, right));
+                bytes += text.len();
+                check_size("the number of merges", merges.len(), Merges::MAX)?;
+                check_size("all merges in bytes", bytes, MAX_BYTES)?;
             }
         }
         merges[first..].sort_by_key(|&(_, ids, ..)| ids);
@@ -34,30 +39,32 @@ pub(super) fn of_scores<'p>(
     merges.sort_by(|(a, _, left, right), (b, _, other_left, other_right)| {
         { b.total_cmp(a) }.then_with(|| lengths(other_left, other_right).cmp(&lengths(left, right)))
     });
-    let merges = merges.into_iter();
-    Ok(merges
+    let merges = { merges.into_iter() }
         .map(|(_, _, left, right)| Merge(left.to_owned(), right.to_owned()))
-        .collect())
+        .collect();
+    Ok(Merges(merges))
 }
 
 /// Parses the lines of a `merges.txt`.
-pub(super) fn of_lines(text: &[u8]) -> Result<Vec<Merge>, VocabularyError> {
+pub(super) fn of_lines(text: &[u8]) -> Result<Merges, VocabularyError> {
     let text = std::str::from_utf8(text).map_err(|_| wrong(0))?;
     let is_comment =
         |at: usize, line: &str| line.trim().is_empty() || at == 0 && line.starts_with("#version");
     let lines = { text.lines().enumerate() }.filter(|&(at, line)| !is_comment(at, line));
-    let merges = lines.map(|(at, line)| {
+    let mut merges = Vec::new();
+    for (at, line) in lines {
+        check_size("the number of merges", merges.len() + 1, Merges::MAX)?;
         // Pieces contain no spaces: byte-level models write them as `Ġ`.
         match line.trim_end_matches('\r').split_once(' ') {
             Some((left, right))
                 if !left.is_empty() && !right.is_empty() && !right.contains(' ') =>
             {
-                Ok(Merge(left.to_owned(), right.to_owned()))
+                merges.push(Merge(left.to_owned(), right.to_owned()));
             }
-            _ => Err(wrong(at + 1)),
+            _ => return Err(wrong(at + 1)),
         }
-    });
-    merges.collect()
+    }
+    Ok(Merges(merges))
 }
 
 fn wrong(line: usize) -> VocabularyError {
@@ -68,7 +75,7 @@ fn wrong(line: usize) -> VocabularyError {
 mod tests {
     use super::*;
 
-    fn shown(merges: &[Merge]) -> String {
+    fn shown(Merges(merges): &Merges) -> String {
         let merges = merges
             .iter()
             .map(|Merge(left, right)| format!("{left}+{right}"));

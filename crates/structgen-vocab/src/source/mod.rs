@@ -14,7 +14,7 @@ mod unigram_or_bpe;
 use std::path::{Path, PathBuf};
 
 use crate::VocabularyError;
-use crate::file::{Merge, TokenizerFile, read_limited};
+use crate::file::{Merges, TokenizerFile, read_limited};
 
 /// The files that a tokenizer is read from, in order of preference, and those that are read with it.
 const FILES: [&str; 5] = [
@@ -41,9 +41,7 @@ pub fn tokenizer_file(folder: &Path) -> PathBuf {
 }
 
 /// Reads the tokenizer of a file that is not a `tokenizer.json`; `None` if the file should be one.
-pub(crate) fn read_other(
-    path: &Path,
-) -> Result<Option<TokenizerFile<Vec<Merge>>>, VocabularyError> {
+pub(crate) fn read_other(path: &Path) -> Result<Option<TokenizerFile<Merges>>, VocabularyError> {
     let is_model = path
         .extension()
         .is_some_and(|extension| extension == "model");

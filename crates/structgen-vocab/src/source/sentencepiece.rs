@@ -1,10 +1,13 @@
 //! A SentencePiece model: its pieces and its normalisation (`sentencepiece_model.proto` of SentencePiece 0.2).
 
-use rustc_hash::FxHashSet;
+use std::collections::HashSet;
 
 use super::protobuf::{Fields, Value};
 use crate::error::check_size;
 use crate::{Vocabulary, VocabularyError};
+
+/// The maximum length of the compiled character map, in bytes: several times that of the largest known one.
+const MAX_CHARSMAP_BYTES: usize = 4 << 20;
 
 /// The contents of a model file.
 #[derive(Debug, PartialEq)]
@@ -58,6 +61,7 @@ impl Model {
             dummy_prefix: true,
             removes_spaces: true,
         };
+        let mut total = 0;
         for field in Fields::of(bytes) {
             match field.ok_or_else(no_model)? {
                 (1, Value::Bytes(piece)) => {
@@ -66,14 +70,18 @@ impl Model {
                         model.pieces.len() + 1,
                         Vocabulary::MAX_TOKENS,
                     )?;
-                    model.pieces.push(Piece::read(piece)?);
+                    let piece = Piece::read(piece)?;
+                    total += piece.text.len();
+                    check_size("all tokens in bytes", total, Vocabulary::MAX_TOTAL_BYTES)?;
+                    model.pieces.push(piece);
                 }
                 (2, Value::Bytes(trainer)) => model.read_trainer(trainer)?,
                 (3, Value::Bytes(normalizer)) => model.read_normalizer(normalizer)?,
                 _ => {}
             }
         }
-        let mut texts = FxHashSet::default();
+        // Hashed with a random key, as a `NameMap`.
+        let mut texts = HashSet::new();
         if model.pieces.is_empty() || !model.pieces.iter().all(|piece| texts.insert(&*piece.text)) {
             return Err(no_model());
         }
@@ -112,7 +120,10 @@ impl Model {
     fn read_normalizer(&mut self, message: &[u8]) -> Result<(), VocabularyError> {
         for field in Fields::of(message) {
             match field.ok_or_else(no_model)? {
-                (2, Value::Bytes(map)) => self.charsmap = map.to_vec(),
+                (2, Value::Bytes(map)) => {
+                    check_size("the character map in bytes", map.len(), MAX_CHARSMAP_BYTES)?;
+                    self.charsmap = map.to_vec();
+                }
                 (3, Value::Number(flag)) => self.dummy_prefix = flag != 0,
                 (4, Value::Number(flag)) => self.removes_spaces = flag != 0,
                 (5, Value::Number(0)) => {

@@ -1,12 +1,15 @@
 //! Converts a SentencePiece model to a tokenizer.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::config::{Config, plain};
 use super::merges;
 use super::sentencepiece::{Kind, Model, Role};
 use crate::VocabularyError;
-use crate::file::{self, AddedToken, Merge, Pieces, TokenizerFile};
+use crate::file::{self, AddedToken, Merges, Pieces, TokenizerFile};
+use crate::names::NameMap;
 
 /// The tokenizers whose ids are those of their pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +62,7 @@ const SPACE: &str = "▁";
 pub(super) fn tokenizer(
     mut model: Model,
     config: &Config,
-) -> Result<TokenizerFile<Vec<Merge>>, VocabularyError> {
+) -> Result<TokenizerFile<Merges>, VocabularyError> {
     let class = Class::of(config)?;
     let has_symbols = { model.pieces.iter() }.any(|piece| piece.role == Role::UserDefined);
     if has_symbols && model.removes_spaces {
@@ -110,8 +113,11 @@ fn added_tokens(
     class: Class,
     config: &Config,
 ) -> Result<Vec<AddedToken>, VocabularyError> {
-    let position = |name: &str| model.pieces.iter().position(|piece| piece.text == name);
-    let configured = config.added_tokens(|name| Some(position(name)? as u64))?;
+    let ids: NameMap<'_, u64> = { model.pieces.iter().zip(0..) }
+        .map(|(piece, id)| (&*piece.text, id))
+        .collect();
+    let configured = config.added_tokens(|name| ids.get(name).copied())?;
+    let configured_ids: HashSet<u64> = configured.iter().map(|token| token.id).collect();
     let mut tokens: Vec<AddedToken> = { model.pieces.iter().zip(0..) }
         .filter(|(piece, _)| {
             matches!(
@@ -119,7 +125,7 @@ fn added_tokens(
                 Role::Unknown | Role::Control | Role::UserDefined
             )
         })
-        .filter(|(_, id)| !configured.iter().any(|token| token.id == *id))
+        .filter(|(_, id)| !configured_ids.contains(id))
         .map(|(piece, id)| plain(id, &piece.text, piece.role != Role::UserDefined))
         .collect();
     tokens.extend(configured);
@@ -214,7 +220,7 @@ fn decoder(model: &Model, prefix: Prefix) -> Value {
     json!({"type": "Sequence", "decoders": steps})
 }
 
-fn file_model(model: Model) -> Result<file::Model<Vec<Merge>>, VocabularyError> {
+fn file_model(model: Model) -> Result<file::Model<Merges>, VocabularyError> {
     let empty = file::Model {
         kind: None,
         vocab: Pieces::Missing,

@@ -6,7 +6,7 @@ mod charsmap;
 mod limits;
 mod pipeline;
 
-use crate::file::{AddedToken, Merge, TokenizerFile, read_limited};
+use crate::file::{AddedToken, Merges, TokenizerFile, read_limited};
 use crate::names::checked_id;
 use crate::source;
 use crate::{TokenId, TokenizerError, Vocabulary, VocabularyError};
@@ -140,7 +140,7 @@ impl Tokenizer {
     }
 
     fn from_parts(
-        mut file: TokenizerFile<Vec<Merge>>,
+        mut file: TokenizerFile<Merges>,
         options: &TokenizerOptions,
     ) -> Result<Self, TokenizerError> {
         let mut vocabulary = Vocabulary::from_file_parts(&file)?;

@@ -9,7 +9,7 @@
 use super::added::AddedTokens;
 use super::charsmap::Map;
 use super::{charsmap, limits};
-use crate::file::{AddedToken, Merge, Model, Pieces, TokenizerFile};
+use crate::file::{AddedToken, Merge, Merges, Model, Pieces, TokenizerFile};
 use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
 use rustc_hash::FxHashMap;
@@ -68,7 +68,7 @@ impl Normalization<'_> {
 }
 
 pub(super) fn build(
-    file: TokenizerFile<Vec<Merge>>,
+    file: TokenizerFile<Merges>,
     vocabulary: &Vocabulary,
 ) -> Result<Pipeline, TokenizerError> {
     limits::check(&file.normalizer, "/normalizer")?;
@@ -243,7 +243,7 @@ fn added_token(token: &AddedToken) -> tokenizers::AddedToken {
 
 /// Builds the model without its special tokens; also returns the vocabulary's ids of its tokens.
 fn build_model(
-    model: Model<Vec<Merge>>,
+    model: Model<Merges>,
     vocabulary: &Vocabulary,
 ) -> Result<(ModelWrapper, Vec<TokenId>), TokenizerError> {
     let built = match model.vocab {
@@ -306,7 +306,7 @@ fn kept_pieces(
 }
 
 fn build_bpe(
-    model: Model<Vec<Merge>>,
+    model: Model<Merges>,
     vocabulary: &Vocabulary,
 ) -> Result<(ModelWrapper, Vec<TokenId>), TokenizerError> {
     let error = |pointer, message: String| TokenizerError::Pipeline { pointer, message };
@@ -341,6 +341,7 @@ fn build_bpe(
     let merges = model
         .merges
         .unwrap_or_default()
+        .0
         .into_iter()
         .filter(|Merge(a, b)| !is_special(a) && !is_special(b) && !is_special(&format!("{a}{b}")))
         .map(|Merge(a, b)| (a, b))
