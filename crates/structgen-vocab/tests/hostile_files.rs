@@ -277,7 +277,7 @@ fn sizes_are_bounded() {
     // Replacements that double a token repeatedly.
     let double =
         json!({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaaaaaaaa"});
-    let steps: Vec<Value> = (0..40)
+    let steps: Vec<Value> = (0..10)
         .map(|_| double.clone())
         .chain([json!({
             "type": "Replace", "pattern": {"String": "▁"}, "content": " ",
@@ -329,7 +329,21 @@ fn parts_that_only_encoding_needs_are_refused_by_pointer() {
             "type": "Replace", "pattern": {"String": "a"}, "content": "aa",
         }); 40]}),
         ),
+        // Each doubles the bytes that are not printable.
+        (
+            "/pre_tokenizer",
+            json!({"type": "Sequence", "pretokenizers": vec![byte_level(); 40]}),
+        ),
+        (
+            "/normalizer",
+            json!({"type": "Prepend", "prepend": "a".repeat(4 << 20)}),
+        ),
         ("/post_processor", json!({"type": "Unknown"})),
+        ("/post_processor", template_of_many_tokens()),
+        (
+            "/post_processor",
+            json!({"type": "Sequence", "processors": vec![byte_level(); 1000]}),
+        ),
         ("/model/merges", json!(["a z"])),
         ("/model/merges", json!([["z", "a"]])),
     ] {
@@ -358,6 +372,121 @@ fn parts_that_only_encoding_needs_are_refused_by_pointer() {
             Err(TokenizerError::Vocabulary(VocabularyError::Json { .. }))
         ));
     }
+}
+
+/// A template that names a token a hundred times, which is a hundred tokens.
+fn template_of_many_tokens() -> Value {
+    let mut single = vec![json!({"SpecialToken": {"id": "s", "type_id": 0}}); 100];
+    single.push(json!({"Sequence": {"id": "A", "type_id": 0}}));
+    json!({
+        "type": "TemplateProcessing", "single": single, "pair": [],
+        "special_tokens": {"s": {"id": "s", "ids": vec![4; 100], "tokens": vec!["<eos>"; 100]}},
+    })
+}
+
+#[test]
+fn steps_that_lengthen_a_text_count_together() {
+    let mut file = small_file();
+    let replace =
+        json!({"type": "Replace", "pattern": {"String": "a"}, "content": "b".repeat(2000)});
+    file["normalizer"] = replace;
+    let open = |file: &Value| Tokenizer::from_bytes(&serde_json::to_vec(file).unwrap());
+    open(&file).unwrap();
+    file["pre_tokenizer"]["add_prefix_space"] = json!(true);
+    let error = open(&file).unwrap_err().to_string();
+    assert!(error.contains("6000 times the text's length"), "{error}");
+}
+
+/// Such a name would match everywhere, without end.
+#[test]
+fn a_name_that_normalisation_removes_is_found_nowhere() {
+    let strip = json!({"type": "Strip", "strip_left": true, "strip_right": true});
+    let remove = json!({"type": "Replace", "pattern": {"Regex": " "}, "content": ""});
+    for (normalizer, special) in [(&strip, false), (&strip, true), (&remove, false)] {
+        let mut file = small_file();
+        file["normalizer"] = normalizer.clone();
+        let mut token = file["added_tokens"][0].clone();
+        token["id"] = json!(5);
+        token["content"] = json!(" ");
+        token["special"] = json!(special);
+        file["added_tokens"].as_array_mut().unwrap().push(token);
+        let tokenizer = Tokenizer::from_bytes(&serde_json::to_vec(&file).unwrap()).unwrap();
+        for (text, ids) in [("", &[][..]), ("a", &[0]), ("ab<eos> b", &[2, 4, 1])] {
+            let ids: Vec<TokenId> = ids.iter().copied().map(TokenId).collect();
+            assert_eq!(tokenizer.encode_prompt(text, false).unwrap(), ids, "{text}");
+        }
+        assert_eq!(tokenizer.encode("a").unwrap(), [TokenId(0)]);
+    }
+}
+
+/// The names have one hash under the usual function with a fixed key, and comparing each with all others takes minutes.
+#[test]
+fn names_that_collide_under_a_fixed_hash_function_are_read_at_once() {
+    let names = (0..300_000).map(|n| format!("oasfxudbxenvjqyg{n:08}6/ufpm+J"));
+    let vocab: serde_json::Map<String, Value> = names.clone().zip((5..).map(Value::from)).collect();
+    let json = edited("/model/vocab", Value::Object(vocab));
+    let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
+    assert_eq!(vocabulary.trie().token_count(), 300_000);
+    let eos = &small_file()["added_tokens"][0];
+    let added: Vec<Value> = { names.zip(5..).take(100_000) }
+        .map(|(name, id)| {
+            let mut token = eos.clone();
+            token["id"] = json!(id);
+            token["content"] = json!(name);
+            token
+        })
+        .collect();
+    let json = edited("/added_tokens", Value::Array(added));
+    let vocabulary = Vocabulary::from_tokenizer_json(&json).unwrap();
+    assert_eq!(vocabulary.special_tokens().count(), 100_000);
+}
+
+#[test]
+fn a_decoder_of_many_steps_is_refused() {
+    let open = |steps: usize| {
+        let fuse = json!({"type": "Fuse"});
+        let mut list = vec![fuse; steps - 2];
+        list.insert(0, json!({"type": "Metaspace", "replacement": "▁"}));
+        let mut file = small_unigram_file();
+        file["model"]["byte_fallback"] = json!(false);
+        file["decoder"] = json!({"type": "Sequence", "decoders": list});
+        Vocabulary::from_tokenizer_json(&serde_json::to_vec(&file).unwrap())
+    };
+    open(16).unwrap();
+    let error = open(17).unwrap_err();
+    assert!(matches!(error, VocabularyError::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn names_that_the_decoder_lengthens_are_refused_before_all_are_there() {
+    let replace = json!({"type": "Replace", "pattern": {"String": "x"}, "content": "b".repeat(64)});
+    let space = json!({"type": "Replace", "pattern": {"String": "▁"}, "content": " "});
+    let mut file = small_file();
+    file["pre_tokenizer"] = Value::Null;
+    file["decoder"] = json!({"type": "Sequence", "decoders": [replace, space]});
+    let names = (0..100_000).map(|n| format!("xxxxxxxxxxxxxxx{n}"));
+    let vocab: serde_json::Map<String, Value> = names.zip((5..).map(Value::from)).collect();
+    file["model"]["vocab"] = Value::Object(vocab);
+    let json = serde_json::to_vec(&file).unwrap();
+    let mut error = None;
+    let used = allocation_counter::measure(|| {
+        error = Vocabulary::from_tokenizer_json(&json).err();
+    });
+    assert!(matches!(error, Some(VocabularyError::TooLarge { .. })));
+    assert!(used.bytes_max < 60_000_000, "{} bytes", used.bytes_max);
+}
+
+#[test]
+fn millions_of_merges_are_refused_before_all_are_read() {
+    let merges = ["\"a b\""; (1 << 21) + 1].join(",");
+    let json = String::from_utf8(edited("/model/merges", json!(["a b"]))).unwrap();
+    let open = |merges: &str| {
+        let json = json.replace("\"a b\"", merges);
+        Tokenizer::from_bytes(json.as_bytes())
+    };
+    open("\"a b\",\"a b\"").unwrap();
+    let error = open(&merges).unwrap_err().to_string();
+    assert!(error.contains("more than 2097152 merges"), "{error}");
 }
 
 /// Sizes that would be allocated without a check, and indices that would be followed.

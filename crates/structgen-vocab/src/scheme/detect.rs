@@ -2,10 +2,13 @@
 
 use super::{ByteSpelling, Scheme};
 use crate::VocabularyError;
+use crate::error::check_size;
 use crate::file::{Model, Pieces, TokenizerFile};
 use serde_json::Value;
 
 const MAX_REPLACEMENT_BYTES: usize = 64;
+/// The maximum number of steps of a decoder, each of which is applied to every token; real ones have up to five.
+const MAX_STEPS: usize = 16;
 
 /// The scheme of a file.
 pub(crate) fn detect<M>(file: &TokenizerFile<M>) -> Result<Scheme, VocabularyError> {
@@ -105,6 +108,7 @@ fn check_model<M>(model: &Model<M>) -> Result<(), VocabularyError> {
 /// Reads the steps of a decoder in order.
 #[derive(Default)]
 struct DecoderReader {
+    steps: usize,
     replacements: Vec<(String, String)>,
     bytes: Option<ByteSpelling>,
     /// Whether the following steps see the joined text, not tokens.
@@ -120,6 +124,8 @@ impl DecoderReader {
                 reason,
             ))
         };
+        self.steps += 1;
+        check_size("the number of the decoder's steps", self.steps, MAX_STEPS)?;
         match step.get("type").and_then(Value::as_str) {
             Some("Sequence") => {
                 let Some(steps) = step.get("decoders").and_then(Value::as_array) else {

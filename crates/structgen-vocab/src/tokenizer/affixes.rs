@@ -4,6 +4,10 @@ use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
 use serde_json::Value;
 
+/// The maximum number of tokens around a text, and of processors; real tokenizers have a few.
+const MAX_TOKENS: usize = 1024;
+const MAX_PROCESSORS: usize = 64;
+
 /// The tokens around a single text.
 ///
 /// They are read from the file rather than left to the `tokenizers` crate, which mixes the ids of the file with ids of
@@ -18,14 +22,25 @@ impl Affixes {
     /// Reads the part of the file at `/post_processor`.
     pub(super) fn read(part: &Value, vocabulary: &Vocabulary) -> Result<Self, TokenizerError> {
         let mut affixes = Self::default();
-        affixes.wrap(part, vocabulary)?;
+        affixes.wrap(part, vocabulary, &mut 0)?;
         Ok(affixes)
     }
 
-    /// Adds the tokens of one processor around those of the earlier ones.
-    fn wrap(&mut self, part: &Value, vocabulary: &Vocabulary) -> Result<(), TokenizerError> {
+    /// Adds the tokens of one processor around those of the earlier ones, and counts the processors.
+    fn wrap(
+        &mut self,
+        part: &Value,
+        vocabulary: &Vocabulary,
+        processors: &mut usize,
+    ) -> Result<(), TokenizerError> {
         if part.is_null() {
             return Ok(());
+        }
+        *processors += 1;
+        if *processors > MAX_PROCESSORS {
+            return Err(error(format!(
+                "at most {MAX_PROCESSORS} processors are accepted"
+            )));
         }
         match part.get("type").and_then(Value::as_str) {
             // Only changes offsets, which are not used here.
@@ -41,9 +56,9 @@ impl Affixes {
             }
             Some("TemplateProcessing") => self.wrap_template(part, vocabulary),
             Some("Sequence") => {
-                let processors = part.get("processors").and_then(Value::as_array);
-                for processor in processors.ok_or_else(|| error("a Sequence without processors"))? {
-                    self.wrap(processor, vocabulary)?;
+                let list = part.get("processors").and_then(Value::as_array);
+                for processor in list.ok_or_else(|| error("a Sequence without processors"))? {
+                    self.wrap(processor, vocabulary, processors)?;
                 }
                 Ok(())
             }
@@ -77,6 +92,11 @@ impl Affixes {
                     })?;
                 for id in ids {
                     let id = token_id(id, vocabulary)?;
+                    if before.len() + after.len() == MAX_TOKENS {
+                        return Err(error(format!(
+                            "at most {MAX_TOKENS} tokens around a text are accepted"
+                        )));
+                    }
                     if behind_text { &mut after } else { &mut before }.push(id);
                 }
             } else if piece.pointer("/Sequence/id").and_then(Value::as_str) == Some("A")

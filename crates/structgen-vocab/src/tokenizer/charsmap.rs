@@ -9,24 +9,33 @@
 //! it are lost. SentencePiece replaces the longest matching prefix of the remaining text. So does a [`Map`], for
 //! tokenizers read from SentencePiece's own file.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 use tokenizers::NormalizedString;
 
 /// The maximum length in bytes of the replacement of a character; the longest known one has 33.
 const MAX_REPLACEMENT: usize = 256;
 
-/// Checks every compiled map in a normaliser; the error states what is wrong.
-pub(super) fn check(normalizer: &Value) -> Result<(), String> {
+/// The maximum length in bytes of the characters that are replaced together; the longest known ones have a few dozen.
+/// The trie of a hostile map has cycles, so a text could be followed to its end from each of its characters.
+const MAX_REPLACED: usize = 256;
+
+/// Checks every compiled map in a normaliser; the error states what is wrong. Returns the maximum factor by which the
+/// maps together may lengthen a text.
+pub(super) fn check(normalizer: &Value) -> Result<usize, String> {
+    let mut factor: usize = 1;
     if normalizer.get("type").and_then(Value::as_str) == Some("Precompiled") {
         let map = normalizer.get("precompiled_charsmap");
         let map = map.and_then(Value::as_str).and_then(decode_base64);
         let map = map.ok_or("a compiled character map is base64")?;
-        check_map(&map).ok_or("the compiled character map is broken")?;
+        factor = growth(&map).ok_or("the compiled character map is broken")?;
     }
-    match normalizer.get("normalizers").and_then(Value::as_array) {
-        Some(steps) => steps.iter().try_for_each(check),
-        None => Ok(()),
+    let steps = normalizer.get("normalizers").and_then(Value::as_array);
+    for step in steps.into_iter().flatten() {
+        factor = factor.saturating_mul(check(step)?);
     }
+    Ok(factor)
 }
 
 /// A map whose indices are all in range.
@@ -39,7 +48,7 @@ pub(super) struct Map {
 impl Map {
     /// Parses a map; `None` if it is broken.
     pub(super) fn read(map: &[u8]) -> Option<Self> {
-        check_map(map)?;
+        growth(map)?;
         let (units, texts) = parts(map)?;
         let texts = texts.to_owned();
         Some(Self { units, texts })
@@ -49,7 +58,7 @@ impl Map {
     fn longest(&self, text: &[u8]) -> Option<(usize, &str)> {
         let mut node = offset(*self.units.first()?);
         let mut found = None;
-        for (at, &byte) in text.iter().enumerate() {
+        for (at, &byte) in text.iter().take(MAX_REPLACED).enumerate() {
             node ^= usize::from(byte);
             let unit = *self.units.get(node)?;
             if byte == 0 || unit & (1 << 31 | 0xFF) != u32::from(byte) {
@@ -114,19 +123,26 @@ fn parts(map: &[u8]) -> Option<(Vec<u32>, &str)> {
     Some((units.collect(), std::str::from_utf8(texts).ok()?))
 }
 
-/// Checks the part of the trie that texts can reach.
-fn check_map(map: &[u8]) -> Option<()> {
+/// Checks the part of the trie that texts can reach. Returns the maximum factor by which a replacement is longer in
+/// bytes than what it replaces, rounded up; `None` if the map is broken.
+fn growth(map: &[u8]) -> Option<usize> {
     let (units, texts) = parts(map)?;
 
+    let mut growth = 1;
     let mut seen = vec![false; units.len()];
-    let mut open = vec![offset(*units.first()?)];
-    while let Some(node) = open.pop() {
+    // Breadth first: nodes may have several parents, and each node is visited at its least depth.
+    let mut open = VecDeque::from([(offset(*units.first()?), 1)]);
+    while let Some((node, depth)) = open.pop_front() {
         // Any byte may follow, so some text looks up each of the 255 children.
         for label in 1..=255 {
             let child = node ^ label;
             let unit = *units.get(child)?;
-            if unit & (1 << 31 | 0xFF) != label as u32 {
+            let is_child = unit & (1 << 31 | 0xFF) == label as u32;
+            if !is_child || std::mem::replace(&mut seen[child], true) {
                 continue;
+            }
+            if depth > MAX_REPLACED {
+                return None;
             }
             let next = child ^ offset(unit);
             if unit & 1 << 8 != 0 {
@@ -136,13 +152,12 @@ fn check_map(map: &[u8]) -> Option<()> {
                 if len > MAX_REPLACEMENT {
                     return None;
                 }
+                growth = growth.max(len.div_ceil(depth));
             }
-            if !std::mem::replace(&mut seen[child], true) {
-                open.push(next);
-            }
+            open.push_back((next, depth + 1));
         }
     }
-    Some(())
+    Some(growth)
 }
 
 /// Decodes base64 with padding; `None` if it is invalid.
@@ -201,7 +216,7 @@ mod tests {
     #[test]
     fn a_good_map_passes() {
         let (units, texts) = small_map();
-        assert_eq!(check_map(&bytes(&units, &texts)), Some(()));
+        assert_eq!(growth(&bytes(&units, &texts)), Some(1));
     }
 
     #[test]
@@ -225,7 +240,7 @@ mod tests {
         let broken = |edit: &dyn Fn(&mut Vec<u32>)| {
             let mut units = units.clone();
             edit(&mut units);
-            check_map(&bytes(&units, &texts)).is_none()
+            growth(&bytes(&units, &texts)).is_none()
         };
         assert!(broken(&|units| units[0] = u32::MAX));
         assert!(broken(&|units| units[0] = 1024 << 10));
@@ -234,12 +249,82 @@ mod tests {
         assert!(broken(&|units| units.truncate(300)));
         assert!(broken(&|units| units.clear()));
         let long = [b'x'; MAX_REPLACEMENT + 1];
-        assert!(check_map(&bytes(&units, &long)).is_none());
-        assert!(check_map(&bytes(&units, b"\xFF\0")).is_none());
+        assert!(growth(&bytes(&units, &long)).is_none());
+        assert!(growth(&bytes(&units, b"\xFF\0")).is_none());
         let mut huge = bytes(&units, &texts);
         huge[..4].fill(0xFF);
-        assert!(check_map(&huge).is_none());
-        assert!(check_map(b"").is_none());
+        assert!(growth(&huge).is_none());
+        assert!(growth(b"").is_none());
+    }
+
+    /// A map that replaces any number of `a` at once: the children of the only node are around 256.
+    #[test]
+    fn a_map_with_a_cycle_is_not_followed_to_the_end_of_a_text() {
+        let (mut units, texts) = small_map();
+        let a = 256 ^ usize::from(b'a');
+        units[a] = ((a ^ 256) as u32) << 10 | 1 << 8 | u32::from(b'a');
+        units[256] = 1 << 31;
+        let map = Map::read(&bytes(&units, &texts)).unwrap();
+        let mut text = NormalizedString::from("a".repeat(10 * MAX_REPLACED));
+        map.normalize(&mut text);
+        assert_eq!(text.get(), "b".repeat(10));
+    }
+
+    #[test]
+    fn replacing_too_many_characters_at_once_is_refused() {
+        let a = u32::from(b'a');
+        let child = |node: u32| (256 * node) ^ a;
+        let accepts = |count: u32| {
+            let mut units = vec![0; 256 * 400];
+            units[0] = 256 << 10;
+            // Each node has its children around 256 times its number.
+            for node in 1..=count {
+                units[child(node) as usize] = (child(node) ^ (256 * (node + 1))) << 10 | a;
+            }
+            growth(&bytes(&units, b"\0")).is_some()
+        };
+        assert!(accepts(MAX_REPLACED as u32));
+        assert!(!accepts(MAX_REPLACED as u32 + 1));
+    }
+
+    #[test]
+    fn growth_is_that_of_the_shortest_text_with_a_replacement() {
+        let (mut units, _) = small_map();
+        let texts = "é".repeat(5);
+        assert_eq!(growth(&bytes(&units, texts.as_bytes())), Some(10));
+        // The same node after a longer text.
+        let (x, y) = (256 ^ usize::from(b'x'), 768 ^ usize::from(b'a'));
+        units[x] = ((x ^ 768) as u32) << 10 | u32::from(b'x');
+        units[y] = ((y ^ 512) as u32) << 10 | 1 << 8 | u32::from(b'a');
+        assert_eq!(growth(&bytes(&units, texts.as_bytes())), Some(10));
+        units[256 ^ usize::from(b'a')] = 0;
+        assert_eq!(growth(&bytes(&units, texts.as_bytes())), Some(5));
+    }
+
+    fn encode_base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let digits = bytes.chunks(3).flat_map(|chunk| {
+            let byte = |at| u32::from(chunk.get(at).copied().unwrap_or(0));
+            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+            (0..4).map(move |at| match at > chunk.len() {
+                true => '=',
+                false => char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]),
+            })
+        });
+        digits.collect()
+    }
+
+    #[test]
+    fn the_factors_of_maps_multiply() {
+        let (units, _) = small_map();
+        let map = encode_base64(&bytes(&units, &[b'x'; 200]));
+        let map = serde_json::json!({"type": "Precompiled", "precompiled_charsmap": map});
+        assert_eq!(check(&map), Ok(200));
+        let list =
+            serde_json::json!({"type": "Sequence", "normalizers": [map, {"type": "NFC"}, map]});
+        assert_eq!(check(&list), Ok(40_000));
+        assert_eq!(check(&Value::Null), Ok(1));
     }
 
     #[test]

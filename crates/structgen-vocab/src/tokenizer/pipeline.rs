@@ -71,12 +71,7 @@ pub(super) fn build(
     file: TokenizerFile<Merges>,
     vocabulary: &Vocabulary,
 ) -> Result<Pipeline, TokenizerError> {
-    limits::check(&file.normalizer, "/normalizer")?;
-    limits::check(&file.pre_tokenizer, "/pre_tokenizer")?;
-    charsmap::check(&file.normalizer).map_err(|message| TokenizerError::Pipeline {
-        pointer: "/normalizer",
-        message,
-    })?;
+    check_steps(&file)?;
     let charsmap = match file.charsmap.map(|map| Map::read(&map)) {
         Some(None) => {
             return Err(TokenizerError::Pipeline {
@@ -106,6 +101,19 @@ pub(super) fn build(
     let mut pipeline = Pipeline::new(inner, ids, &file.added_tokens, charsmap)?;
     pipeline.text_prefix = file.text_prefix;
     Ok(pipeline)
+}
+
+/// Refuses a normaliser and a pre-tokenizer that are broken, far too large, or lengthen texts too much.
+fn check_steps(file: &TokenizerFile<Merges>) -> Result<(), TokenizerError> {
+    let normalizer = limits::check(&file.normalizer, "/normalizer")?;
+    let pre_tokenizer = limits::check(&file.pre_tokenizer, "/pre_tokenizer")?;
+    let maps = charsmap::check(&file.normalizer).map_err(|message| TokenizerError::Pipeline {
+        pointer: "/normalizer",
+        message,
+    })?;
+    let normalizer = normalizer.saturating_mul(maps);
+    limits::check_growth(normalizer, "/normalizer")?;
+    limits::check_growth(normalizer.saturating_mul(pre_tokenizer), "/pre_tokenizer")
 }
 
 impl Pipeline {
