@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::checksum::Hasher;
 use crate::{Hub, HubError, RemoteFile, Repository};
 
-/// Attempts without any new byte after which a download fails.
+/// Successive attempts without progress after which a download fails.
 const ATTEMPTS: u32 = 4;
 
 /// The delay before another attempt, multiplied by the number of failed ones.
@@ -99,20 +99,22 @@ impl Hub {
             repository.name
         );
         let mut attempts = 0;
+        // A part that was begun anew has made no progress until it is longer than before.
+        let mut longest = part.len;
         while part.len < file.size {
-            let before = part.len;
             let failure = self.continue_part(repository, file, &url, part, progress)?;
             if part.len == file.size {
                 break;
             }
-            attempts = match part.len > before {
+            attempts = match part.len > longest {
                 true => 0,
                 false => attempts + 1,
             };
+            longest = longest.max(part.len);
             if attempts >= ATTEMPTS {
                 return Err(failure.unwrap_or_else(|| HubError::Cut {
                     path: file.path.clone(),
-                    received: part.len,
+                    received: longest,
                     size: file.size,
                 }));
             }

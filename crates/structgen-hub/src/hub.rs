@@ -54,18 +54,17 @@ impl Hub {
             }
             token => token.map(|token| format!("Bearer {token}")),
         };
-        let mut config = Agent::config_builder()
+        let config: Config = Agent::config_builder()
             .http_status_as_error(false)
             .https_only(is_https)
             .redirect_auth_headers(RedirectAuthHeaders::SameHost)
             .timeout_connect(Some(CONNECT_TIME))
             .timeout_recv_response(Some(SILENCE))
             .timeout_per_read(Some(SILENCE))
-            .user_agent(concat!("structgen/", env!("CARGO_PKG_VERSION")));
-        if is_https {
-            config = config.tls_config(tls());
-        }
-        let config: Config = config.build();
+            .user_agent(concat!("structgen/", env!("CARGO_PKG_VERSION")))
+            // A hub without encryption may redirect to a host with it.
+            .tls_config(tls())
+            .build();
         Ok(Self {
             agent: config.new_agent(),
             endpoint: url.to_owned(),

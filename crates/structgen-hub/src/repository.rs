@@ -176,7 +176,7 @@ impl Repository {
     }
 }
 
-/// Returns whether a path stays inside its folder, and needs no encoding in a URL.
+/// Returns whether a path stays inside its folder, and has no control characters.
 fn leads_down(path: &str) -> bool {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     let has_odd = path.contains('\\') || path.chars().any(char::is_control);

@@ -82,6 +82,25 @@ fn a_connection_that_ends_early_is_continued() {
     assert!(requests[3].contains("bytes=1000000-"), "{requests:?}");
 }
 
+/// Each attempt after the first begins anew or receives nothing.
+#[test]
+fn a_file_that_is_shorter_than_listed_is_not_requested_forever() {
+    let server = server(Behaviour {
+        ends_at: Some(50),
+        ..Behaviour::default()
+    });
+    let (hub, repository) = repository(&server);
+    let dir = tempfile::tempdir().unwrap();
+    let file = &repository.files[1];
+    let error = hub
+        .download(&repository, file, &dir.path().join("model.onnx"), |_| {})
+        .unwrap_err();
+    assert!(
+        matches!(error, HubError::Cut { received: 50, size, .. } if size == file.size),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_later_download_continues_what_an_earlier_one_left() {
     let whole = content();
@@ -172,6 +191,23 @@ fn a_token_stays_with_its_host() {
     let requests = store.requests();
     assert!(requests[0].contains("bytes=9-"), "{requests:?}");
     assert!(!requests[0].contains("secret"), "{requests:?}");
+}
+
+#[test]
+fn a_redirection_from_a_hub_without_encryption_to_a_host_with_it_is_followed() {
+    let store = server(Behaviour::default());
+    let server = server(Behaviour {
+        redirect_to: Some(store.url.replace("http:", "https:")),
+        ..Behaviour::default()
+    });
+    let (hub, repository) = repository(&server);
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("config.json");
+    // The host does not encrypt in fact, and its reply is no TLS.
+    let error = hub
+        .download(&repository, &repository.files[0], &target, |_| {})
+        .unwrap_err();
+    assert!(matches!(error, HubError::Unreachable { .. }), "{error}");
 }
 
 #[test]

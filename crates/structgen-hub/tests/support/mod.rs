@@ -14,6 +14,10 @@ pub(crate) struct Behaviour {
     /// The number of bytes of a body after which it closes a connection.
     pub(crate) cut_after: Option<usize>,
     pub(crate) ignores_ranges: bool,
+    /// The number of bytes of a file that it has, of those that it lists.
+    pub(crate) ends_at: Option<usize>,
+    /// The licence that it names, as in JSON.
+    pub(crate) license: Option<&'static str>,
     /// Whether it changes the first byte of a file.
     pub(crate) damages: bool,
     /// Where it redirects requests for files.
@@ -72,7 +76,7 @@ fn answer(
     };
     match path {
         "/api/models/org/name/revision/main?blobs=true" => {
-            let body = listing(files);
+            let body = listing(files, behaviour.license.unwrap_or("apache-2.0"));
             write!(
                 stream,
                 "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
@@ -112,6 +116,13 @@ fn send(
             .ok()
     });
     let range = range.filter(|_| !behaviour.ignores_ranges);
+    let content = &content[..behaviour.ends_at.unwrap_or(content.len())];
+    if range.is_some_and(|from| from >= content.len()) {
+        return write!(
+            stream,
+            "HTTP/1.1 416 Range Not Satisfiable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+        );
+    }
     let rest = &content[range.unwrap_or(0)..];
     let len = rest.len();
     match range {
@@ -133,7 +144,7 @@ fn send(
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-fn listing(files: &Files) -> String {
+fn listing(files: &Files, license: &str) -> String {
     let hex = |bytes: &[u8]| {
         bytes
             .iter()
@@ -157,7 +168,7 @@ fn listing(files: &Files) -> String {
     };
     let files: Vec<String> = files.iter().map(file).collect();
     format!(
-        r#"{{"id": "org/name", "sha": "{COMMIT}", "tags": ["onnx"], "cardData": {{"license": "apache-2.0"}},
+        r#"{{"id": "org/name", "sha": "{COMMIT}", "tags": ["onnx"], "cardData": {{"license": "{license}"}},
             "siblings": [{}]}}"#,
         files.join(", ")
     )
