@@ -29,11 +29,13 @@ mod column;
 mod contents;
 mod error;
 mod reader;
+mod replacement;
 mod writer;
 
 pub use column::{Column, Plain};
 pub use error::ArtifactError;
 pub use reader::Reader;
+pub use replacement::Replacement;
 pub use writer::{Writer, reseal};
 
 /// The kind of a file's contents, and the version of their layout.

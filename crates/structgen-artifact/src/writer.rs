@@ -6,6 +6,7 @@ use std::path::Path;
 
 use zerocopy::IntoBytes;
 
+use crate::replacement::{Replacement, SUFFIX, folder_of, replaced};
 use crate::{ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Format, HEAD, Plain, checksum};
 
 /// Collects arrays and writes them to a file.
@@ -40,28 +41,25 @@ impl Writer {
 
     /// Writes a temporary file beside `path` and renames it, so that nobody ever sees a partial file and readers of the
     /// old file keep it. Creates the folder if there is none. Several processes may write at once; one of the files
-    /// remains. Temporary files of writers that were killed are removed by the next writer.
+    /// remains. Temporary files of writers that were killed are removed by the next writer. Permissions and symbolic
+    /// links are kept, as by any [`Replacement`].
     ///
     /// # Errors
     /// If writing fails, for example for lack of space or permission.
     pub fn save(mut self, path: &Path) -> Result<(), ArtifactError> {
         reseal(&mut self.bytes);
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
         let write = || -> io::Result<()> {
+            let path = replaced(path)?;
             let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
             let prefix = format!(".{}-", name.to_string_lossy());
+            let folder = folder_of(&path);
             fs::create_dir_all(folder)?;
             remove_abandoned(folder, &prefix);
-            let mut named = tempfile::Builder::new();
-            let mut file = named.prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
+            let mut file = Replacement::of(&path, &prefix)?;
             // If the file system has no locks, no file is considered abandoned either.
             let _ = file.as_file().lock();
             file.write_all(&self.bytes)?;
-            file.persist(path)?;
-            Ok(())
+            file.persist()
         };
         write().map_err(|source| ArtifactError::Io {
             action: "writing",
@@ -82,9 +80,6 @@ pub fn reseal(bytes: &mut [u8]) {
     let sum = checksum(&bytes[..CHECKSUM], &bytes[HEAD..]);
     bytes[CHECKSUM..HEAD].copy_from_slice(&sum.to_ne_bytes());
 }
-
-/// The suffix of temporary files.
-const SUFFIX: &str = ".tmp";
 
 /// Removes the files of dead writers, whose locks the system has released. An empty file may belong to a writer that is
 /// about to lock it.

@@ -83,6 +83,33 @@ fn what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_new_file_has_the_usual_mode_and_a_replaced_one_keeps_its_own() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (folder, path) = written();
+    let usual = folder.path().join("usual");
+    fs::write(&usual, "").unwrap();
+    assert_eq!(mode(&path), mode(&usual));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    Writer::new(FORMAT, KEY).save(&path).unwrap();
+    assert_eq!(mode(&path), 0o640);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_symbolic_link_stays_and_what_it_points_to_is_replaced() {
+    let (folder, path) = written();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let abandoned = path.with_file_name(".file-dead.tmp");
+    fs::write(&abandoned, "half").unwrap();
+    Writer::new(FORMAT, KEY).save(&link).unwrap();
+    assert!(link.is_symlink() && !abandoned.exists());
+    assert!(matches!(read(&path), Err(ArtifactError::Contents(_))));
+}
+
+#[test]
 fn files_of_other_kinds_versions_and_keys_are_refused() {
     let (folder, path) = written();
     let open = |magic, version, key| Reader::open(&path, Format { magic, version }, key).err();

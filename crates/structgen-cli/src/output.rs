@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
-use tempfile::NamedTempFile;
+use structgen_artifact::Replacement;
 
 /// The output options of every command.
 #[derive(clap::Args, Debug)]
@@ -87,7 +87,7 @@ enum Results {
     StandardOutput,
     /// A temporary file that replaces another one when the command is done.
     Staged {
-        file: BufWriter<NamedTempFile>,
+        file: BufWriter<Replacement>,
         path: PathBuf,
     },
     /// A file that cannot be replaced, such as a pipe.
@@ -146,35 +146,16 @@ impl Results {
             let file = OpenOptions::new().write(true).open(path)?;
             return Ok(Self::Direct(BufWriter::new(file)));
         }
-        // Keep a symbolic link, and replace what it points to.
-        let path = if existing.is_some() {
-            path.canonicalize()?
-        } else {
-            path.to_owned()
-        };
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        if !folder.is_dir() {
-            let missing = format!("there is no folder {}", folder.display());
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        if let Some(missing) = folder.filter(|folder| !folder.is_dir()) {
+            let missing = format!("there is no folder {}", missing.display());
             return Err(io::Error::other(missing));
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".structgen-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // The mode of any new file, subject to the umask, or that of the file it replaces.
-            let new = std::fs::Permissions::from_mode(0o666);
-            builder.permissions(new);
-        }
-        let file = builder.tempfile_in(folder)?;
-        if let Some(existing) = existing {
-            file.as_file().set_permissions(existing.permissions())?;
-        }
-        let file = BufWriter::new(file);
-        Ok(Self::Staged { file, path })
+        let file = Replacement::of(path, ".structgen-")?;
+        Ok(Self::Staged {
+            file: BufWriter::new(file),
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -210,8 +191,7 @@ pub(crate) fn commit() -> anyhow::Result<()> {
     let persist = || -> io::Result<()> {
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.as_file().sync_all()?;
-        file.persist(&path)?;
-        Ok(())
+        file.persist()
     };
     persist().with_context(|| format!("{} cannot be written", path.display()))
 }
