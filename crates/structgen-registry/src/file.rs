@@ -1,10 +1,11 @@
 //! The registry's file: read and written as a whole.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use structgen_artifact::Replacement;
 
 use crate::{RegisteredModel, RegistryError};
 
@@ -31,15 +32,16 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
         path: path.to_owned(),
         reason,
     };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(cannot(error)),
-        Ok(metadata) if metadata.len() > LARGEST => {
-            return Err(damaged(format!("it is larger than {LARGEST} bytes")));
-        }
-        Ok(_) => {}
+    if !is_there(path).map_err(cannot)? {
+        return Ok(Vec::new());
     }
-    let text = fs::read(path).map_err(cannot)?;
+    let mut text = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text))
+        .map_err(cannot)?;
+    if text.len() as u64 > LARGEST {
+        return Err(damaged(format!("it is larger than {LARGEST} bytes")));
+    }
     // Check the version first: a newer one may have unknown fields.
     let json: serde_json::Value =
         serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
@@ -66,6 +68,19 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
     Ok(models)
 }
 
+/// Returns whether there is a file, and an error if it is no regular one: opening a pipe would wait for its other end.
+fn is_there(path: &Path) -> io::Result<bool> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(true),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Atomically replaces the file.
 pub(crate) fn write(path: &Path, models: &[RegisteredModel]) -> Result<(), RegistryError> {
     let cannot = |source| RegistryError::Io {
@@ -76,13 +91,11 @@ pub(crate) fn write(path: &Path, models: &[RegisteredModel]) -> Result<(), Regis
         version: VERSION,
         models: models.to_vec(),
     };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+    let mut new = Replacement::of(path, ".models-").map_err(cannot)?;
     serde_json::to_writer_pretty(&mut new, &contents).map_err(|error| cannot(error.into()))?;
     new.write_all(b"\n").map_err(cannot)?;
     new.as_file().sync_all().map_err(cannot)?;
-    new.persist(path).map_err(|error| cannot(error.error))?;
-    Ok(())
+    new.persist().map_err(cannot)
 }
 
 /// Waits for the lock of the registry, which is held until the file is dropped.
@@ -91,6 +104,7 @@ pub(crate) fn lock(path: &Path) -> Result<File, RegistryError> {
         path: path.to_owned(),
         source,
     };
+    is_there(path).map_err(cannot)?;
     let file = File::options()
         .create(true)
         .truncate(false)

@@ -73,10 +73,13 @@ impl RegisteredModel {
         self
     }
 
-    /// Checks that the name cannot be mistaken for a path.
-    pub(crate) fn check_name(&self) -> Result<(), RegistryError> {
+    /// Checks that a name cannot be mistaken for a path. [`Registry::add`](crate::Registry::add) does so.
+    ///
+    /// # Errors
+    /// [`RegistryError::Name`].
+    pub fn check_name(name: &str) -> Result<(), RegistryError> {
         let is_usual = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
-        let reason = match &*self.name {
+        let reason = match name {
             "" => "it is empty",
             name if name.len() > LONGEST_NAME => "it has more than 100 characters",
             name if name.starts_with(['.', '-']) => "it begins with a dot or a minus sign",
@@ -86,7 +89,7 @@ impl RegisteredModel {
             _ => return Ok(()),
         };
         Err(RegistryError::Name {
-            name: self.name.clone(),
+            name: name.to_owned(),
             reason,
         })
     }

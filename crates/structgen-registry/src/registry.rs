@@ -75,7 +75,7 @@ impl Registry {
     /// # Errors
     /// If its name is in use or invalid, or the file is damaged or cannot be written.
     pub fn add(&self, model: RegisteredModel) -> Result<(), RegistryError> {
-        model.check_name()?;
+        RegisteredModel::check_name(&model.name)?;
         self.change(|models| {
             if let Some(known) = models.iter().find(|known| known.name == model.name) {
                 return Err(RegistryError::Taken {
@@ -129,15 +129,21 @@ impl Registry {
     /// # Errors
     /// As for [`Registry::remove`].
     pub fn count_use(&self, name: &str) -> Result<(), RegistryError> {
-        self.change(
-            |models| match models.iter_mut().find(|model| model.name == name) {
-                Some(model) => {
-                    model.uses = model.uses.saturating_add(1);
-                    Ok(())
-                }
-                None => Err(unknown(name, models)),
-            },
-        )
+        self.update(name, |model| model.uses = model.uses.saturating_add(1))?;
+        Ok(())
+    }
+
+    /// Adds capabilities to a model, and returns it.
+    ///
+    /// # Errors
+    /// As for [`Registry::remove`].
+    pub fn add_capabilities(
+        &self,
+        name: &str,
+        capabilities: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<RegisteredModel, RegistryError> {
+        let capabilities = capabilities.into_iter().map(Into::into);
+        self.update(name, |model| model.capabilities.extend(capabilities))
     }
 
     /// Returns how often each model was requested, most often first; models that never were are omitted.
@@ -146,7 +152,8 @@ impl Registry {
     /// As for [`Registry::list`].
     pub fn usage(&self) -> Result<Vec<Usage>, RegistryError> {
         let models = self.list()?;
-        let all: u64 = models.iter().map(|model| model.uses).sum();
+        let uses = models.iter().map(|model| model.uses);
+        let all = uses.fold(0, u64::saturating_add);
         let mut usage: Vec<Usage> = { models.into_iter() }
             .filter(|model| model.uses > 0)
             .map(|model| Usage {
@@ -157,6 +164,23 @@ impl Registry {
             .collect();
         usage.sort_by(|a, b| b.uses.cmp(&a.uses).then_with(|| a.name.cmp(&b.name)));
         Ok(usage)
+    }
+
+    /// Changes one model, and returns it.
+    fn update(
+        &self,
+        name: &str,
+        update: impl FnOnce(&mut RegisteredModel),
+    ) -> Result<RegisteredModel, RegistryError> {
+        self.change(
+            |models| match models.iter().position(|model| model.name == name) {
+                Some(index) => {
+                    update(&mut models[index]);
+                    Ok(models[index].clone())
+                }
+                None => Err(unknown(name, models)),
+            },
+        )
     }
 
     /// Reads, changes and writes the models under the lock.

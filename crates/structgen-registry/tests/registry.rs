@@ -139,3 +139,75 @@ fn many_writers_lose_nothing() {
     let others: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
     assert_eq!(others.len(), 2, "nothing is left but the file and its lock");
 }
+
+#[test]
+fn capabilities_are_added_and_nothing_else_is_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::in_folder(dir.path());
+    five(&registry);
+    registry.count_use("phi3:3.8b").unwrap();
+    let model = registry.add_capabilities("phi3:3.8b", ["code", "chat"]);
+    let model = model.unwrap();
+    assert_eq!(model, registry.get("phi3:3.8b").unwrap());
+    let capabilities: Vec<&str> = model.capabilities.iter().map(String::as_str).collect();
+    assert_eq!(
+        (capabilities, model.uses),
+        (vec!["chat", "classification", "code"], 1)
+    );
+    assert!(matches!(
+        registry.add_capabilities("other", ["code"]),
+        Err(RegistryError::Unknown { .. })
+    ));
+}
+
+#[test]
+fn numbers_of_uses_beyond_all_sums_are_no_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::in_folder(dir.path());
+    for name in ["a", "b"] {
+        registry.add(model(name, 1.0, &[name])).unwrap();
+        registry.best(name, u64::MAX).unwrap();
+    }
+    let usage = registry.usage().unwrap();
+    assert_eq!((usage[0].uses, usage[1].uses), (u64::MAX, u64::MAX));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_replaced_file_keeps_its_mode_and_a_link_to_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::in_folder(dir.path());
+    five(&registry);
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let usual = dir.path().join("usual");
+    fs::write(&usual, "").unwrap();
+    assert_eq!(mode(registry.path()), mode(usual));
+    let target = dir.path().join("target.json");
+    fs::rename(registry.path(), &target).unwrap();
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("target.json", registry.path()).unwrap();
+    registry.remove("phi3:3.8b").unwrap();
+    assert!(registry.path().is_symlink());
+    assert_eq!(mode(target), 0o640);
+    assert_eq!(registry.list().unwrap().len(), 4);
+}
+
+#[test]
+#[cfg(unix)]
+fn pipes_and_devices_are_refused_and_not_read() {
+    for name in ["models.json", "models.lock"] {
+        let dir = tempfile::tempdir().unwrap();
+        let registry = Registry::in_folder(dir.path());
+        let pipe = dir.path().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let error = registry.add(model("a", 1.0, &[])).unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::in_folder(dir.path());
+    std::os::unix::fs::symlink("/dev/zero", registry.path()).unwrap();
+    let error = registry.list().unwrap_err().to_string();
+    assert!(error.contains("no regular file"), "{error}");
+}
