@@ -4,18 +4,47 @@ use std::collections::BTreeMap;
 
 use crate::RemoteFile;
 
-/// A model of a repository: the files that a model folder needs.
+/// A model of a repository, which consists of some of its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Variant {
+pub struct Variant<'r> {
     /// The suffix of its graph (`q4`, `fp16`, `int8`); `plain` for a graph without one; for onnxruntime-genai's, the
     /// folder.
     pub name: String,
-    /// Its files, each with its path in the model folder.
-    pub files: Vec<(RemoteFile, String)>,
+    /// All files of the repository.
+    repository: &'r [RemoteFile],
+    source: Source<'r>,
 }
 
-impl Variant {
+/// What a variant's files are found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source<'r> {
+    /// A graph in one of the [`GRAPH_FOLDERS`].
+    Graph {
+        graph: Graph<'r>,
+        folder: &'static str,
+    },
+    /// A folder of onnxruntime-genai's.
+    Folder(&'r str),
+}
+
+impl<'r> Variant<'r> {
+    /// Returns the files that a model folder needs, each with its path in the model folder.
+    ///
+    /// They are listed on demand: variants share most of them, so a list for each of many could take gigabytes.
+    #[must_use]
+    pub fn files(&self) -> Vec<(&'r RemoteFile, &'r str)> {
+        match self.source {
+            Source::Graph { graph, folder } => { beside(self.repository) }
+                .chain(graph.files(self.repository, folder))
+                .map(|file| (file, &*file.path))
+                .collect(),
+            Source::Folder(folder) => { self.repository.iter() }
+                .filter_map(|file| Some((file, in_folder(&file.path, folder)?)))
+                .collect(),
+        }
+    }
+
     /// Returns whether it has neither suffix nor folder.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -25,8 +54,8 @@ impl Variant {
     /// Returns the total size of its files in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let sizes = self.files.iter().map(|(file, _)| file.size);
-        sizes.fold(0, u64::saturating_add)
+        let files = self.files().into_iter();
+        files.fold(0, |sum, (file, _)| sum.saturating_add(file.size))
     }
 }
 
@@ -53,8 +82,8 @@ const LARGEST_BESIDE: u64 = 256 << 20;
 /// Each has its graph, the files whose names start with the graph's, which contain its external data, and the
 /// configuration, tokenizer, chat templates and licences.
 #[must_use]
-pub fn variants(files: &[RemoteFile]) -> Vec<Variant> {
-    let mut found: BTreeMap<String, Variant> = BTreeMap::new();
+pub fn variants(files: &[RemoteFile]) -> Vec<Variant<'_>> {
+    let mut found: BTreeMap<&str, Source<'_>> = BTreeMap::new();
     for folder in GRAPH_FOLDERS {
         for stem in STEMS {
             for file in files {
@@ -62,11 +91,8 @@ pub fn variants(files: &[RemoteFile]) -> Vec<Variant> {
                 let Some(graph) = graph.filter(|graph| graph.stem == stem) else {
                     continue;
                 };
-                let name = graph.suffix.unwrap_or(PLAIN).to_owned();
-                found.entry(name.clone()).or_insert_with(|| Variant {
-                    name,
-                    files: beside(files).chain(graph.files(files, folder)).collect(),
-                });
+                let name = graph.suffix.unwrap_or(PLAIN);
+                found.entry(name).or_insert(Source::Graph { graph, folder });
             }
         }
     }
@@ -81,17 +107,14 @@ pub fn variants(files: &[RemoteFile]) -> Vec<Variant> {
                 None => continue,
             },
         };
-        let all = { files.iter() }.filter_map(|file| {
-            let name = in_folder(&file.path, folder)?;
-            Some((file.clone(), name.to_owned()))
-        });
-        let variant = Variant {
-            name: name.to_owned(),
-            files: all.collect(),
-        };
-        found.insert(name.to_owned(), variant);
+        found.insert(name, Source::Folder(folder));
     }
-    found.into_values().collect()
+    let found = found.into_iter().map(|(name, source)| Variant {
+        name: name.to_owned(),
+        repository: files,
+        source,
+    });
+    found.collect()
 }
 
 /// Returns the name of a file that is directly in a folder.
@@ -100,7 +123,7 @@ fn in_folder<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
 }
 
 /// The parsed name of a graph.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Graph<'n> {
     stem: &'static str,
     suffix: Option<&'n str>,
@@ -121,11 +144,11 @@ impl<'n> Graph<'n> {
 
     /// Returns the graph, those that run with it, and the files with their external data: `model.onnx_data`,
     /// `model.onnx_data_1`, `model.onnx.data`.
-    fn files(
+    fn files<'r>(
         self,
-        files: &[RemoteFile],
+        files: &'r [RemoteFile],
         folder: &str,
-    ) -> impl Iterator<Item = (RemoteFile, String)> {
+    ) -> impl Iterator<Item = &'r RemoteFile> + use<'r> {
         let suffix = self.suffix.map(|suffix| format!("_{suffix}"));
         let suffix = suffix.unwrap_or_default();
         let with = match self.stem {
@@ -156,14 +179,12 @@ impl<'n> Graph<'n> {
                 rest.is_empty() || rest.starts_with("_data") || rest.starts_with(".data")
             })
         };
-        let own = files.iter().filter(|file| is_own(&file.path));
-        let own: Vec<_> = own.map(|file| (file.clone(), file.path.clone())).collect();
-        own.into_iter()
+        files.iter().filter(move |file| is_own(&file.path))
     }
 }
 
 /// Returns the files in a repository's root that are not weights, and its chat templates.
-fn beside(files: &[RemoteFile]) -> impl Iterator<Item = (RemoteFile, String)> {
+fn beside(files: &[RemoteFile]) -> impl Iterator<Item = &RemoteFile> {
     const ENDS: [&str; 5] = [".json", ".jinja", ".txt", "tokenizer.model", "spiece.model"];
     const LICENCES: [&str; 4] = ["LICENSE", "LICENCE", "NOTICE", "USE_POLICY"];
     let is_wanted = |name: &str| {
@@ -172,14 +193,13 @@ fn beside(files: &[RemoteFile]) -> impl Iterator<Item = (RemoteFile, String)> {
             // Indices of other formats' weights are not needed.
             || ENDS.iter().any(|end| name.ends_with(end)) && !name.ends_with(".index.json")
     };
-    let wanted = files.iter().filter(move |file| {
+    files.iter().filter(move |file| {
         let is_wanted = match in_folder(&file.path, "") {
             Some(name) => is_wanted(name),
             None => file.path.starts_with("additional_chat_templates/"),
         };
         is_wanted && file.size <= LARGEST_BESIDE
-    });
-    wanted.map(|file| (file.clone(), file.path.clone()))
+    })
 }
 
 #[cfg(test)]
@@ -195,13 +215,11 @@ mod tests {
         };
         let files: Vec<RemoteFile> = paths.iter().map(file).collect();
         let lines = variants(&files).into_iter().map(|variant| {
-            let files = variant
-                .files
-                .iter()
-                .map(|(file, name)| match file.path == *name {
-                    true => name.clone(),
-                    false => format!("{}={name}", file.path),
-                });
+            let files = variant.files().into_iter();
+            let files = files.map(|(file, name)| match file.path == name {
+                true => name.to_owned(),
+                false => format!("{}={name}", file.path),
+            });
             format!("{}: {}", variant.name, files.collect::<Vec<_>>().join(" "))
         });
         lines.collect::<Vec<_>>().join("\n")
@@ -289,5 +307,23 @@ mod tests {
             "cuda/fp16/genai_config.json",
             "cuda/fp16/model.onnx",
         ]));
+    }
+
+    /// A list of the files of each variant would have a hundred million entries.
+    #[test]
+    fn many_variants_do_not_each_hold_what_lies_beside() {
+        let file = |path: String| RemoteFile {
+            path,
+            size: 1,
+            checksum: Checksum::GitObject(String::new()),
+        };
+        let files: Vec<RemoteFile> = (0..10_000)
+            .flat_map(|n| [format!("model_{n}.onnx"), format!("{n}.json")])
+            .map(file)
+            .collect();
+        let variants = variants(&files);
+        assert_eq!(variants.len(), 10_000);
+        assert_eq!(variants[0].files().len(), 10_001);
+        assert_eq!(variants[0].bytes(), 10_001);
     }
 }

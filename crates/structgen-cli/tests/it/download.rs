@@ -126,6 +126,31 @@ fn what_cannot_be_downloaded_is_named_and_nothing_is_added() {
 }
 
 #[test]
+fn a_name_that_is_not_valid_is_refused_before_anything_is_requested() {
+    let server = server(&["model.onnx"], Behaviour::default());
+    let home = Home::new(&server.url);
+    home.model(&["add", "hf:org/name", "--name", "my model"])
+        .is_bad_input(&["\"my model\" is no name of a model"]);
+    assert_eq!(server.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn a_licence_does_not_control_the_terminal() {
+    let server = server(
+        &["model.onnx"],
+        Behaviour {
+            license: Some("\\u001b[2Jmit"),
+            ..Behaviour::default()
+        },
+    );
+    let home = Home::new(&server.url);
+    let added = home.model(&["add", "hf:org/name"]);
+    assert!(added.err.contains("licence \u{fffd}[2Jmit"), "{added:?}");
+    let again = home.model(&["add", "hf:org/name", "--json"]);
+    assert!(again.out.contains(r"\u001b[2Jmit"), "{again:?}");
+}
+
+#[test]
 fn without_a_network_the_refusal_says_what_works() {
     let home = Home::new("http://127.0.0.1:1");
     home.model(&["add", "hf:org/name"]).is_bad_input(&[

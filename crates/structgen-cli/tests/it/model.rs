@@ -87,6 +87,26 @@ fn a_damaged_list_is_named_and_kept() {
 }
 
 #[test]
+fn sizes_beyond_all_sums_are_listed() {
+    let home = tempfile::tempdir().unwrap();
+    let entry = |name: &str| {
+        format!(
+            r#"{{"name": "{name}", "folder": "/x", "bytes": {}, "quantization": "int4"}}"#,
+            u64::MAX
+        )
+    };
+    let list = format!(
+        r#"{{"version": 1, "models": [{}, {}]}}"#,
+        entry("a"),
+        entry("b")
+    );
+    std::fs::write(home.path().join("models.json"), list).unwrap();
+    let listed = model(home.path(), &["list"]);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert!(listed.out.contains("2 models"), "{listed:?}");
+}
+
+#[test]
 fn a_name_works_wherever_a_folder_does() {
     runtime();
     let home = tempfile::tempdir().unwrap();

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use structgen_hub::{Downloaded, Hub, HubError, Repository, RepositoryName, Variant, variants};
+use structgen_hub::{
+    Downloaded, Hub, HubError, RemoteFile, Repository, RepositoryName, Variant, variants,
+};
 use structgen_registry::RegisteredModel;
 
 use super::list::{line, register, size};
@@ -17,11 +19,17 @@ use crate::interrupt;
 use crate::models::{data_folder, registry};
 use crate::output::{detail, note, shows_progress, write_line};
 
+/// The maximum number of variants to list. Real repositories have a dozen.
+const SHOWN_VARIANTS: usize = 50;
+
 /// The hub, unless `HF_ENDPOINT` names another.
 const HUB: &str = "https://huggingface.co";
 
 pub(super) fn add(repository: &str, args: &AddArgs, json: bool) -> anyhow::Result<ExitCode> {
     let name: RepositoryName = repository.parse()?;
+    if let Some(name) = &args.name {
+        RegisteredModel::check_name(name)?;
+    }
     let hub = hub()?;
     let revision = args.source.revision.as_deref().unwrap_or("main");
     let repository = hub.repository(&name, revision).map_err(|error| {
@@ -39,20 +47,22 @@ pub(super) fn add(repository: &str, args: &AddArgs, json: bool) -> anyhow::Resul
         Some(name) => name.clone(),
         None => default_name(&name, &variant),
     };
+    RegisteredModel::check_name(&model_name).context("choose a name with --name")?;
     let Target { folder, known } = target(&args.source, &name, &variant, &model_name)?;
 
     let license = repository.license.as_deref();
+    let (files, bytes) = (variant.files(), variant.bytes());
     note(&format!(
         "{name}, {}: {} in {} files, licence {}",
         variant.name,
-        size(variant.bytes()),
-        variant.files.len(),
+        size(bytes),
+        files.len(),
         described_license(&repository, &hub),
     ));
     interrupt::end_at_once();
-    download(&hub, &repository, &variant, &folder)?;
+    download(&hub, &repository, &files, bytes, &folder)?;
     let model = match known {
-        Some(model) => with_capabilities(model, &args.capability)?,
+        Some(model) => add_capabilities(model, &args.capability)?,
         None => register(&folder, Some(&model_name), &args.capability)?,
     };
     write_line(&match json {
@@ -89,15 +99,9 @@ fn hub() -> anyhow::Result<Hub> {
 }
 
 /// Returns the requested variant, or the only one.
-fn chosen(repository: &Repository, wanted: Option<&str>) -> anyhow::Result<Variant> {
+fn chosen<'r>(repository: &'r Repository, wanted: Option<&str>) -> anyhow::Result<Variant<'r>> {
     let name = &repository.name;
     let mut found = variants(&repository.files);
-    let listed = |found: &[Variant]| {
-        let listed = found
-            .iter()
-            .map(|variant| format!("{} ({})", variant.name, size(variant.bytes())));
-        listed.collect::<Vec<_>>().join(", ")
-    };
     if found.is_empty() {
         bail!(
             "{name} has no ONNX model: none of its {} files is a model.onnx, a decoder_model_merged.onnx or a \
@@ -122,8 +126,20 @@ fn chosen(repository: &Repository, wanted: Option<&str>) -> anyhow::Result<Varia
     }
 }
 
+/// Formats the names and sizes of variants, up to a number of them.
+fn listed(found: &[Variant<'_>]) -> String {
+    let (shown, others) = found.split_at(found.len().min(SHOWN_VARIANTS));
+    let mut listed: Vec<String> = { shown.iter() }
+        .map(|variant| format!("{} ({})", variant.name, size(variant.bytes())))
+        .collect();
+    if !others.is_empty() {
+        listed.push(format!("and {} more", others.len()));
+    }
+    listed.join(", ")
+}
+
 /// Returns the repository's own name, with the variant's if it has one.
-fn default_name(name: &RepositoryName, variant: &Variant) -> String {
+fn default_name(name: &RepositoryName, variant: &Variant<'_>) -> String {
     match variant.is_plain() {
         true => name.name().to_owned(),
         false => format!("{}:{}", name.name(), variant.name.replace('/', "-")),
@@ -143,7 +159,7 @@ struct Target {
 fn target(
     args: &SourceArgs,
     repository: &RepositoryName,
-    variant: &Variant,
+    variant: &Variant<'_>,
     name: &str,
 ) -> anyhow::Result<Target> {
     let known = registry()?.find(name)?;
@@ -171,7 +187,7 @@ fn target(
 }
 
 /// Returns the default folder, and that of earlier versions.
-fn default_folders(name: &RepositoryName, variant: &Variant) -> anyhow::Result<[PathBuf; 2]> {
+fn default_folders(name: &RepositoryName, variant: &Variant<'_>) -> anyhow::Result<[PathBuf; 2]> {
     let data = data_folder().ok_or_else(|| {
         anyhow!("there is no folder for models: set STRUCTGEN_HOME or HOME, or give one with --to")
     })?;
@@ -216,36 +232,45 @@ fn is_folder_of(model: &RegisteredModel, folder: &Path) -> bool {
 }
 
 /// Adds capabilities to a registered model.
-fn with_capabilities(
+fn add_capabilities(
     model: RegisteredModel,
     capabilities: &[String],
 ) -> anyhow::Result<RegisteredModel> {
     if { capabilities.iter() }.all(|capability| model.capabilities.contains(capability)) {
         return Ok(model);
     }
-    let registry = registry()?;
-    let model = registry.remove(&model.name)?;
-    let model = model.with_capabilities(capabilities.iter().cloned());
-    registry.add(model.clone())?;
-    Ok(model)
+    Ok(registry()?.add_capabilities(&model.name, capabilities)?)
 }
 
 fn described_license(repository: &Repository, hub: &Hub) -> String {
     match (&repository.license, &repository.license_link) {
-        (Some(license), Some(link)) => format!("{license} ({link})"),
-        (Some(license), None) => license.clone(),
+        (Some(license), Some(link)) => format!("{} ({})", shown(license), shown(link)),
+        (Some(license), None) => shown(license),
         (None, _) => format!("not named, see {}/{}", hub.endpoint(), repository.name),
     }
+}
+
+/// Returns the start of a text from a repository without control characters, which a terminal would obey.
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 200;
+    text.chars()
+        .take(LONGEST)
+        .map(|c| match c.is_control() {
+            true => char::REPLACEMENT_CHARACTER,
+            false => c,
+        })
+        .collect()
 }
 
 fn download(
     hub: &Hub,
     repository: &Repository,
-    variant: &Variant,
+    files: &[(&RemoteFile, &str)],
+    bytes: u64,
     folder: &Path,
 ) -> anyhow::Result<()> {
     let bar = match shows_progress() {
-        true => ProgressBar::new(variant.bytes()),
+        true => ProgressBar::new(bytes),
         false => ProgressBar::hidden(),
     };
     let template = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} {wide_msg}";
@@ -253,8 +278,8 @@ fn download(
         bar.set_style(style);
     }
     let mut done = 0;
-    for (file, path) in &variant.files {
-        bar.set_message(path.clone());
+    for &(file, path) in files {
+        bar.set_message(path.to_owned());
         let target = folder.join(path);
         let downloaded = hub
             .download(repository, file, &target, |bytes| {

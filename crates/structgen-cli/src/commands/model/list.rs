@@ -71,7 +71,8 @@ pub(super) fn line(model: &RegisteredModel) -> String {
 
 pub(super) fn list(json: bool) -> anyhow::Result<ExitCode> {
     let models = registry()?.list()?;
-    let total: u64 = models.iter().map(|model| model.bytes).sum();
+    let sizes = models.iter().map(|model| model.bytes);
+    let total = sizes.fold(0, u64::saturating_add);
     if json {
         write_line(&json!({"models": models, "bytes": total}).to_string())?;
         return Ok(DONE);
