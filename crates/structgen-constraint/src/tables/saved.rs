@@ -176,6 +176,13 @@ impl Strings {
             { tokens.map(|&id| (id, vocabulary.token_bytes(id).unwrap_or_default())) }.collect()
         };
         let (text, escapes) = (tokens_of(&closing), tokens_of(&escaped));
+        let mut are_text = TokenMask::new(ids);
+        text.iter().for_each(|&(id, _)| are_text.allow(id));
+        if escapes.iter().any(|&(id, _)| are_text.contains(id)) {
+            return Err(ArtifactError::Contents(
+                "a token both with an escape and without",
+            ));
+        }
         let more_than_text = [&text[..], &escapes[..]].concat();
         Ok(Self {
             any: AnyStrings::new(vocabulary, plain, &more_than_text),

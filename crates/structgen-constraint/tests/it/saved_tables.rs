@@ -158,6 +158,79 @@ fn sign(bytes: &mut [u8]) {
     bytes[56..64].copy_from_slice(&sum);
 }
 
+/// Where the tokens of two tries are, counted in arrays from the end. Each of these tries has eight arrays with its
+/// summaries, of which the tokens are the second; after four of them are the tokens at a quote, a trie, and a number.
+const CLOSING: usize = 4 * 8 + 1 + 8 + 1 - 1;
+const ESCAPED: usize = CLOSING - 2 * 8;
+
+/// Returns the arrays of a file of tables.
+fn arrays(file: &[u8]) -> Vec<Vec<u8>> {
+    let mut arrays = Vec::new();
+    let mut at = 64;
+    while at < file.len() {
+        let length = u64::from_ne_bytes(file[at..at + 8].try_into().unwrap()) as usize;
+        let start = at + 16;
+        arrays.push(file[start..start + length].to_vec());
+        at = (start + length).next_multiple_of(16);
+    }
+    arrays
+}
+
+/// Returns a file with the head of another one and these arrays.
+fn file_of(head: &[u8], arrays: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = head[..64].to_vec();
+    for array in arrays {
+        file.extend((array.len() as u64).to_ne_bytes());
+        file.resize(file.len().next_multiple_of(16), 0);
+        file.extend(array);
+        file.resize(file.len().next_multiple_of(16), 0);
+    }
+    structgen_artifact::reseal(&mut file);
+    file
+}
+
+/// Loads tables whose arrays were changed.
+fn load_forged(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Result<VocabularyTables, ArtifactError> {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = written(&VocabularyTables::new(vocabulary()), folder.path());
+    let mut arrays = arrays(&whole);
+    assert_eq!(file_of(&whole, &arrays), whole);
+    change(&mut arrays);
+    let file = folder.path().join("forged");
+    fs::write(&file, file_of(&whole, &arrays)).unwrap();
+    VocabularyTables::load(vocabulary(), &file)
+}
+
+/// With each repetition the trie that is built from the tokens would grow, beyond what any trie may have.
+#[test]
+fn a_token_that_a_trie_lists_again_is_refused() {
+    for times in [1, 1 << 24] {
+        let forged = load_forged(|arrays| {
+            let closing = arrays.len() - CLOSING;
+            let tokens = &mut arrays[closing];
+            let last = *tokens.last_chunk::<4>().unwrap();
+            tokens.extend(last.repeat(times));
+            let count = (tokens.len() / 4) as u32;
+            // The node after the last one, in which the tokens end.
+            let ends_at = arrays[closing - 1].last_chunk_mut::<4>().unwrap();
+            *ends_at = count.to_ne_bytes();
+        });
+        let error = forged.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("a trie is none"), "{error}");
+    }
+}
+
+#[test]
+fn a_token_in_two_tries_that_share_none_is_refused() {
+    let forged = load_forged(|arrays| {
+        let len = arrays.len();
+        let closing = *arrays[len - CLOSING].first_chunk::<4>().unwrap();
+        *arrays[len - ESCAPED].first_chunk_mut::<4>().unwrap() = closing;
+    });
+    let error = forged.map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("both with an escape and without"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

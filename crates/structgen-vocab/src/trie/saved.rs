@@ -3,7 +3,19 @@
 use structgen_artifact::{ArtifactError, Reader, Writer};
 
 use super::TokenTrie;
-use crate::TokenId;
+use crate::{TokenId, TokenMask};
+
+/// Returns whether all tokens are below a number, and none occurs twice.
+fn are_distinct(tokens: &[TokenId], ids: usize) -> bool {
+    let mut seen = TokenMask::new(ids);
+    tokens.iter().all(|&id| {
+        let is_new = id.index() < ids && !seen.contains(id);
+        if is_new {
+            seen.allow(id);
+        }
+        is_new
+    })
+}
 
 impl TokenTrie {
     /// Writes the trie to a file of tables.
@@ -16,7 +28,7 @@ impl TokenTrie {
     }
 
     /// Reads a trie from a file of tables, with token ids below `ids`. The result is a valid trie, whatever the file
-    /// contains; which tokens it has at which nodes is not checked.
+    /// contains, and has each token at one node at most; which tokens it has at which nodes is not checked.
     ///
     /// # Errors
     /// If the file does not contain such a trie.
@@ -49,7 +61,7 @@ impl TokenTrie {
             && self.child_nodes.len() == len - 1
             && self.child_starts.len() == len + 1
             && self.child_starts[len] as usize == len - 1
-            && self.tokens.iter().all(|id| id.index() < ids);
+            && are_distinct(&self.tokens, ids);
         if !sizes
             || self
                 .nodes
