@@ -50,8 +50,8 @@ pub enum CaseError {
         /// What is wrong, and where.
         source: serde_json::Error,
     },
-    /// An instance is not text, such as one with half a surrogate pair.
-    #[error("{path}: the instance {index} cannot be read as text")]
+    /// An instance is not text, such as one with half a surrogate pair, or is nested 128 levels deep.
+    #[error("{path}: the instance {index} cannot be read as text, or is nested too deeply")]
     Instance {
         /// The file.
         path: PathBuf,

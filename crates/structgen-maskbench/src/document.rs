@@ -2,6 +2,9 @@
 
 use std::fmt::{self, Write};
 
+/// As many levels as serde_json refuses; a `RawValue`, which it does not enter, may have any number.
+const DEPTH: usize = 128;
+
 /// A JSON value with its scalars as Python writes them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Document {
@@ -11,9 +14,13 @@ pub(crate) enum Document {
 }
 
 impl Document {
-    /// Reads JSON that is known to be well-formed, and nested as little as serde_json allows.
+    /// Reads JSON that is known to be well-formed; `None` where a string is not text, or where it is nested [`DEPTH`]
+    /// levels deep.
     pub(crate) fn parse(json: &str) -> Option<Self> {
-        let mut reader = Reader { rest: json };
+        let mut reader = Reader {
+            rest: json,
+            depth: 0,
+        };
         let document = reader.value()?;
         reader.rest.trim_start().is_empty().then_some(document)
     }
@@ -44,6 +51,8 @@ impl fmt::Display for Document {
 
 struct Reader<'a> {
     rest: &'a str,
+    /// The number of arrays and objects that are open.
+    depth: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -89,16 +98,19 @@ impl<'a> Reader<'a> {
 
     fn items(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.take(1);
-        if self.eat(close).is_some() {
-            return Some(());
+        self.depth += 1;
+        if self.depth == DEPTH {
+            return None;
         }
-        loop {
+        if self.eat(close).is_none() {
             item(self)?;
-            if self.eat(close).is_some() {
-                return Some(());
+            while self.eat(close).is_none() {
+                self.eat(b',')?;
+                item(self)?;
             }
-            self.eat(b',')?;
         }
+        self.depth -= 1;
+        Some(())
     }
 
     fn eat(&mut self, byte: u8) -> Option<()> {
@@ -164,6 +176,20 @@ fn python_number(number: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn documents_are_read_as_deep_as_serde_json_reads_them() {
+        let array = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        let object = |depth: usize| "{\"a\":".repeat(depth) + "1" + &"}".repeat(depth);
+        for text in [array(127), object(127), format!("[{0},{0}]", array(126))] {
+            assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+            assert!(Document::parse(&text).is_some(), "{text}");
+        }
+        for text in [array(128), object(128), array(100_000), object(100_000)] {
+            assert!(serde_json::from_str::<serde_json::Value>(&text).is_err());
+            assert!(Document::parse(&text).is_none());
+        }
+    }
 
     #[test]
     fn documents_are_written_as_python_writes_them() {

@@ -11,7 +11,7 @@ use structgen_grammar::json_pointer::escaped;
 
 use crate::document::Document;
 
-/// How many schemas one value may be under; beyond, its keys stay as they are.
+/// How many schemas one value may be under, and how many references may lead there; beyond, its keys stay as they are.
 const MOST: usize = 4_096;
 
 /// Puts every object of an instance into declared order: the order in which keys are first met reading the schema as written, through
@@ -128,20 +128,10 @@ impl<'s> Orderer<'s> {
 
     /// Reads a schema and what is in its place.
     fn read(&self, schema: &'s Value, said: &mut Said<'s>) {
-        let Some(schema) = schema.as_object() else {
+        let Some(schema) = self.followed(schema, said) else {
             return;
         };
         let reference = schema.get("$ref").and_then(Value::as_str);
-        if self.refers_alone
-            && let Some(uri) = reference
-        {
-            let is_new = !said.references.contains(&uri);
-            if let Some(target) = self.resolve(uri).filter(|_| is_new) {
-                said.references.push(uri);
-                self.read(target, said);
-            }
-            return;
-        }
         let is_known = |known: &&Map<String, Value>| std::ptr::eq(*known, schema);
         if said.schemas.len() >= MOST || said.schemas.iter().any(is_known) {
             return;
@@ -184,6 +174,24 @@ impl<'s> Orderer<'s> {
                 _ => {}
             }
         }
+    }
+
+    /// Follows references that stand alone to the schema at their end, if there is one that is new.
+    fn followed(
+        &self,
+        mut schema: &'s Value,
+        said: &mut Said<'s>,
+    ) -> Option<&'s Map<String, Value>> {
+        while self.refers_alone
+            && let Some(uri) = schema.get("$ref").and_then(Value::as_str)
+        {
+            if said.references.len() >= MOST || said.references.contains(&uri) {
+                return None;
+            }
+            schema = self.resolve(uri)?;
+            said.references.push(uri);
+        }
+        schema.as_object()
     }
 
     /// Whether the value fits the alternative, as the library itself judges it.
@@ -336,6 +344,26 @@ mod tests {
             });
             let document = Document::parse(r#"{"b": 1, "a": 2, "z": 3}"#).unwrap();
             assert_eq!(in_declared_order(document, &schema).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_chain_of_references_ends() {
+        for dialect in [
+            "http://json-schema.org/draft-07/schema#",
+            "https://json-schema.org/draft/2020-12/schema",
+        ] {
+            let link = |n: usize| {
+                let next = json!({"$ref": format!("#/definitions/{}", n + 1)});
+                (n.to_string(), next)
+            };
+            let definitions: Map<String, Value> = (0..20_000).map(link).collect();
+            let schema = json!({
+                "$schema": dialect, "definitions": definitions, "allOf": [{"$ref": "#/definitions/0"}],
+            });
+            let document = Document::parse(r#"{"b": 1, "a": 2}"#).unwrap();
+            let ordered = in_declared_order(document, &schema).to_string();
+            assert_eq!(ordered, r#"{"b": 1, "a": 2}"#, "{dialect}");
         }
     }
 
