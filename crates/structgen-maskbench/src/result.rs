@@ -16,6 +16,8 @@ pub enum Status {
     ValidationError,
     /// An invalid instance was accepted.
     InvalidationError,
+    /// The engine failed on an instance, such as by a limit, and judged the others right.
+    Undecided,
 }
 
 impl Status {
@@ -43,9 +45,40 @@ pub struct FileResult {
     pub valid: (usize, usize),
     /// Of the invalid instances, how many were rejected, and how many there are.
     pub invalid: (usize, usize),
+    /// The number of instances on which the engine failed, which are neither accepted nor rejected.
+    pub undecided: usize,
+    /// The number of times in `tbm_ns` of each instance that was judged.
+    #[serde(skip)]
+    pub steps: Vec<usize>,
 }
 
 impl FileResult {
+    /// The result of a file before anything is judged.
+    #[must_use]
+    pub fn new(file: String) -> Self {
+        Self {
+            file,
+            status: Status::Ok,
+            error: None,
+            ttfm_us: None,
+            tbm_ns: Vec::new(),
+            valid: (0, 0),
+            invalid: (0, 0),
+            undecided: 0,
+            steps: Vec::new(),
+        }
+    }
+
+    /// The times of each instance that was judged, in nanoseconds, one for each token that was tried.
+    pub fn instance_times(&self) -> impl Iterator<Item = &[u64]> {
+        let mut rest = self.tbm_ns.as_slice();
+        self.steps.iter().map(move |&steps| {
+            let (own, others) = rest.split_at(steps);
+            rest = others;
+            own
+        })
+    }
+
     /// Lowers every time to that of another run of the same file, where that was less: what the work takes, without what disturbed it.
     ///
     /// Both runs take the same steps, so they differ in nothing but times.

@@ -25,13 +25,9 @@ pub fn run_case_with<E: Engine>(
             .count()
     };
     let mut result = FileResult {
-        file: case.file.clone(),
-        status: Status::Ok,
-        error: None,
-        ttfm_us: None,
-        tbm_ns: Vec::new(),
         valid: (0, count(true)),
         invalid: (0, count(false)),
+        ..FileResult::new(case.file.clone())
     };
     let begin = Instant::now();
     // The first mask is part of the time to it, whatever it says of token 0.
@@ -55,34 +51,50 @@ pub fn run_case_with<E: Engine>(
     };
     result.ttfm_us = Some(elapsed.as_secs_f64() * 1e6);
     for (i, instance) in case.instances.iter().enumerate() {
-        let accepted = encode_answer(tokenizer, &instance.text)
+        let before = result.tbm_ns.len();
+        let judged = encode_answer(tokenizer, &instance.text)
             .map_err(|error| error.to_string())
-            .and_then(|tokens| accepts(engine, &compiled, &tokens, &mut result.tbm_ns));
-        let (is_accepted, why) = match accepted {
-            Ok(None) => (true, String::new()),
-            Ok(Some(at)) => (false, format!("refused at token {at}")),
-            Err(error) => (false, error),
-        };
-        match (instance.is_valid, is_accepted) {
-            (true, true) => result.valid.0 += 1,
-            (false, false) => result.invalid.0 += 1,
-            (true, false) if result.status == Status::Ok => {
-                result.status = Status::ValidationError;
-                result.error = Some(format!("instance {i} is valid: {why}"));
-            }
-            (false, true) => {
-                result.status = Status::InvalidationError;
-                result.error = Some(format!("instance {i} is invalid and was accepted"));
-            }
-            (true, false) => {}
-        }
+            .and_then(|tokens| refusal(engine, &compiled, &tokens, &mut result.tbm_ns));
+        result.steps.push(result.tbm_ns.len() - before);
+        record(&mut result, i, instance.is_valid, judged);
     }
     after(&compiled);
     result
 }
 
-/// `None` where all tokens are taken and the output may end, else the first token that is not.
-fn accepts<E: Engine>(
+/// Counts the judgement of an instance; a wrong one decides the status, and after these an engine's failure.
+fn record(
+    result: &mut FileResult,
+    i: usize,
+    is_valid: bool,
+    judged: Result<Option<usize>, String>,
+) {
+    let is_undecided = matches!(result.status, Status::Ok | Status::Undecided);
+    match (is_valid, judged) {
+        (true, Ok(None)) => result.valid.0 += 1,
+        (false, Ok(Some(_))) => result.invalid.0 += 1,
+        (true, Ok(Some(at))) => {
+            if is_undecided {
+                result.status = Status::ValidationError;
+                result.error = Some(format!("instance {i} is valid: refused at token {at}"));
+            }
+        }
+        (false, Ok(None)) => {
+            result.status = Status::InvalidationError;
+            result.error = Some(format!("instance {i} is invalid and was accepted"));
+        }
+        (_, Err(error)) => {
+            result.undecided += 1;
+            if result.status == Status::Ok {
+                result.status = Status::Undecided;
+                result.error = Some(format!("instance {i} is undecided: {error}"));
+            }
+        }
+    }
+}
+
+/// The first token that is not taken; `None` where all are and the output may end.
+fn refusal<E: Engine>(
     engine: &mut E,
     compiled: &E::Compiled,
     tokens: &[TokenId],
@@ -91,12 +103,9 @@ fn accepts<E: Engine>(
     let mut state = engine.start(compiled)?;
     for (at, token) in tokens.iter().enumerate() {
         let begin = Instant::now();
-        let is_allowed = engine.mask_has(&mut state, token.0)?;
-        if is_allowed {
-            engine.accept(&mut state, token.0)?;
-        }
+        let is_taken = take(engine, &mut state, token.0);
         times.push(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        if !is_allowed {
+        if !is_taken? {
             return Ok(Some(at));
         }
     }
@@ -106,3 +115,15 @@ fn accepts<E: Engine>(
         Some(tokens.len())
     })
 }
+
+/// Whether the token is in the mask; then it is accepted.
+fn take<E: Engine>(engine: &mut E, state: &mut E::State, token: u32) -> Result<bool, String> {
+    let is_allowed = engine.mask_has(state, token)?;
+    if is_allowed {
+        engine.accept(state, token)?;
+    }
+    Ok(is_allowed)
+}
+
+#[cfg(test)]
+mod tests;

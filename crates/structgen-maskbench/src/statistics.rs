@@ -19,6 +19,8 @@ pub struct Summary {
     pub validation_errors: usize,
     /// In how many an invalid instance was accepted.
     pub invalidation_errors: usize,
+    /// In how many the engine failed on an instance, and misjudged none.
+    pub undecided: usize,
     /// Compiling plus the first mask, in microseconds.
     pub ttfm_us: Percentiles,
     /// Mask plus accept, in microseconds.
@@ -53,6 +55,7 @@ impl Summary {
             refused: count(Status::CompileError),
             validation_errors: count(Status::ValidationError),
             invalidation_errors: count(Status::InvalidationError),
+            undecided: count(Status::Undecided),
             ttfm_us: Percentiles::new(ttfm),
             tbm_us: Percentiles::new(tbm),
         }
@@ -93,6 +96,14 @@ impl fmt::Display for Summary {
             self.invalidation_errors,
             share(self.invalidation_errors)
         )?;
+        if self.undecided > 0 {
+            writeln!(
+                f,
+                "undecided                  {:>8}  {:5.1}%",
+                self.undecided,
+                share(self.undecided)
+            )?;
+        }
         writeln!(f, "microseconds               {}", Percentiles::HEADER)?;
         writeln!(f, "compile + first mask       {}", self.ttfm_us)?;
         write!(f, "mask + accept              {}", self.tbm_us)

@@ -173,18 +173,11 @@ fn work(totals: &Statistics) -> String {
 
 /// Returns a record for a file that is not MaskBench's, so that the others continue.
 fn no_case(path: &Path, error: &CaseError) -> FileResult {
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
     FileResult {
-        file: path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
         status: Status::CompileError,
         error: Some(error.to_string()),
-        ttfm_us: None,
-        tbm_ns: Vec::new(),
-        valid: (0, 0),
-        invalid: (0, 0),
+        ..FileResult::new(file.into_owned())
     }
 }
 
@@ -198,6 +191,7 @@ fn remaining(results: &[FileResult]) -> String {
                 Status::CompileError => "refused",
                 Status::ValidationError => "valid rejected",
                 Status::InvalidationError => "invalid accepted",
+                Status::Undecided => "undecided",
             };
             let reason = result.error.as_deref().unwrap_or("no reason was given");
             let reason: Vec<&str> = reason.split_whitespace().collect();
@@ -211,13 +205,23 @@ fn instances(results: &[FileResult]) -> String {
     let compiled = results
         .iter()
         .filter(|result| result.status != Status::CompileError);
-    let sum = compiled.fold([0; 4], |[a, b, c, d], result| {
+    let sum = compiled.fold([0; 5], |[a, b, c, d, e], result| {
         let (valid, invalid) = (result.valid, result.invalid);
-        [a + valid.0, b + valid.1, c + invalid.0, d + invalid.1]
+        [
+            a + valid.0,
+            b + valid.1,
+            c + invalid.0,
+            d + invalid.1,
+            e + result.undecided,
+        ]
     });
-    let [accepted, valid, rejected, invalid] = sum;
+    let [accepted, valid, rejected, invalid, undecided] = sum;
+    let undecided = match undecided {
+        0 => String::new(),
+        undecided => format!("instances undecided        {undecided}\n"),
+    };
     format!(
-        "valid instances accepted   {accepted} of {valid}\ninvalid instances rejected {rejected} of {invalid}\n"
+        "valid instances accepted   {accepted} of {valid}\ninvalid instances rejected {rejected} of {invalid}\n{undecided}"
     )
 }
 

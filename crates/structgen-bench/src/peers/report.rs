@@ -101,13 +101,9 @@ pub(crate) fn print_steps(
     result: &FileResult,
     least_ns: u64,
 ) -> anyhow::Result<()> {
-    let mut times = result.tbm_ns.iter();
-    for instance in &case.instances {
+    for (instance, times) in case.instances.iter().zip(result.instance_times()) {
         let tokens = encode_answer(tokenizer, &instance.text)?;
-        for (i, &token) in tokens.iter().enumerate() {
-            let Some(&ns) = times.next() else {
-                return Ok(());
-            };
+        for (i, (&token, &ns)) in tokens.iter().zip(times).enumerate() {
             if ns >= least_ns {
                 let before = tokenizer.decode_bytes(&tokens[i.saturating_sub(12)..i]);
                 let next = tokenizer.decode_bytes(&[token]);
@@ -119,13 +115,6 @@ pub(crate) fn print_steps(
                     String::from_utf8_lossy(&next)
                 );
             }
-            // A refused instance ends here; there are no times for the rest.
-            if !instance.is_valid {
-                break;
-            }
-        }
-        if !instance.is_valid {
-            return Ok(());
         }
     }
     Ok(())

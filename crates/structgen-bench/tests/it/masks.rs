@@ -88,7 +88,14 @@ fn every_file_has_a_record_and_the_summary_counts_them() {
         assert_eq!(
             keys,
             [
-                "file", "status", "error", "ttfm_us", "tbm_ns", "valid", "invalid"
+                "file",
+                "status",
+                "error",
+                "ttfm_us",
+                "tbm_ns",
+                "valid",
+                "invalid",
+                "undecided"
             ]
         );
     }
@@ -234,4 +241,25 @@ fn masks_are_compared_when_that_is_asked_for() {
     );
     let masks: usize = words[2].parse().unwrap();
     assert!((4..=12).contains(&masks), "{masks}");
+}
+
+#[test]
+fn an_instance_that_is_nested_too_deeply_is_an_error_of_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+    let content =
+        format!(r#"{{"schema": {{}}, "tests": [{{"data": {open}{close}, "valid": true}}]}}"#);
+    write(dir.path(), "files/deep.json", content);
+    let (name, content) = FILES[0];
+    write(dir.path(), &format!("files/{name}"), content);
+    let mut command = bench(["masks", "--no-cache", "--tokenizer"]);
+    command.arg(model_folder().join("tokenizer.json"));
+    let run = run(command.arg(dir.path().join("files")));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.out.contains("or is nested too deeply")
+            && run.out.contains("valid instances accepted   1 of 1"),
+        "{}",
+        run.out
+    );
 }
