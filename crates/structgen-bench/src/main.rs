@@ -2,6 +2,7 @@
 
 mod decode;
 mod extract;
+mod lines;
 mod masks;
 mod model_args;
 #[cfg(feature = "peers")]
@@ -33,7 +34,7 @@ struct Cli {
 enum Command {
     /// Compile the schemas of MaskBench files and time the masks of their instances, on one thread
     Masks(masks::Args),
-    /// Time the decoding loop against a bare one, its strategies, and the cache, on one thread
+    /// Time the decoding loop against a bare one, its strategies, and the cache, by default on one thread
     Decode(decode::Args),
     /// Measure the accuracy of a model's extractions, on texts with correct documents
     Extract(extract::Args),

@@ -3,8 +3,6 @@
 mod compared;
 mod forced;
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +18,7 @@ use structgen_maskbench::{
     Case, CaseError, FileResult, Status, Structgen, Summary, case_files, run_case_with,
 };
 
+use crate::lines::Lines;
 use crate::{print, report, tables_folder};
 use compared::Comparison;
 use forced::Forcing;
@@ -223,36 +222,6 @@ fn instances(results: &[FileResult]) -> String {
     format!(
         "valid instances accepted   {accepted} of {valid}\ninvalid instances rejected {rejected} of {invalid}\n{undecided}"
     )
-}
-
-/// A JSON Lines file.
-struct Lines<'a> {
-    out: BufWriter<File>,
-    path: &'a Path,
-}
-
-impl<'a> Lines<'a> {
-    fn create(path: &'a Path) -> anyhow::Result<Self> {
-        let file =
-            File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
-        Ok(Self {
-            out: BufWriter::new(file),
-            path,
-        })
-    }
-
-    fn add(&mut self, line: &impl Serialize) -> anyhow::Result<()> {
-        serde_json::to_writer(&mut self.out, line)
-            .map_err(std::io::Error::from)
-            .and_then(|()| self.out.write_all(b"\n"))
-            .with_context(|| format!("{} cannot be written", self.path.display()))
-    }
-
-    fn finish(mut self) -> anyhow::Result<()> {
-        self.out
-            .flush()
-            .with_context(|| format!("{} cannot be written", self.path.display()))
-    }
 }
 
 /// The line for a file whose forced tokens are counted.

@@ -19,6 +19,8 @@ use structgen_maskbench::{
     Case, FileResult, KeyOrder, Status, Structgen, Summary, case_files, run_case,
 };
 
+use crate::lines::Lines;
+
 /// Options of `structgen-bench peers`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -41,14 +43,27 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1)]
     runs: usize,
     /// Measure the peak memory of each engine instead of times, each in its own process.
-    #[arg(long)]
+    #[arg(
+        long,
+        conflicts_with_all = ["alone", "runs", "grammars", "choices", "jsonl", "explain", "steps_over"]
+    )]
     memory: bool,
     /// Instead of MaskBench, run the JSON, SQL and C-like grammars in GBNF, and llguidance on the same languages in its
     /// own syntax.
-    #[arg(long)]
+    #[arg(
+        long,
+        conflicts_with_all = ["alone", "choices", "jsonl", "explain", "every", "sample", "any_order", "paths"]
+    )]
     grammars: bool,
-    /// Instead of MaskBench, run lists of this many choices.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Instead of MaskBench, run lists of this many choices on structgen.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u64).range(1..),
+        conflicts_with_all = [
+            "alone", "runs", "jsonl", "explain", "steps_over", "every", "sample", "any_order", "paths"
+        ]
+    )]
     choices: Option<u64>,
     /// Write one line of JSON per file, with structgen's times of the first run.
     #[arg(long, value_name = "OUT")]
@@ -128,11 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let mut ours = Structgen::new(tables, arguments.order(), vec![eos]);
     let mut theirs = LlGuidance::new(&tokenizer, eos)?;
-    let mut lines = arguments
-        .jsonl
-        .as_ref()
-        .map(|path| std::fs::File::create(path).map(std::io::BufWriter::new))
-        .transpose()?;
+    let mut lines = arguments.jsonl.as_deref().map(Lines::create).transpose()?;
 
     let (mut first, mut best) = (Vec::new(), Vec::new());
     for path in &arguments.files()? {
@@ -154,27 +165,35 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             report::print_steps(&case, &tokenizer, &fastest.0, least * 1_000)?;
         }
         if let Some(lines) = &mut lines {
-            use std::io::Write;
-            serde_json::to_writer(&mut *lines, &runs[0].0)?;
-            lines.write_all(b"\n")?;
+            lines.add(&runs[0].0)?;
         }
         best.push(fastest);
         first.push(runs.swap_remove(0));
+    }
+    if let Some(lines) = lines {
+        lines.finish()?;
     }
 
     println!(
         "\nstructgen\n{}",
         Summary::new(first.iter().map(|(ours, _)| ours))
     );
-    if !arguments.alone {
+    let best_title = format!("each step's best of {} fresh runs", arguments.runs);
+    if arguments.alone {
+        if arguments.runs > 1 {
+            println!(
+                "\nstructgen, {best_title}\n{}",
+                Summary::new(best.iter().map(|(ours, _)| ours))
+            );
+        }
+    } else {
         println!(
             "\nllguidance\n{}",
             Summary::new(first.iter().filter_map(|(_, theirs)| theirs.as_ref()))
         );
         report::compare(&first, "one run");
         if arguments.runs > 1 {
-            let title = format!("each step's best of {} fresh runs", arguments.runs);
-            report::compare(&best, &title);
+            report::compare(&best, &best_title);
         }
     }
     if arguments.explain {

@@ -3,4 +3,6 @@
 mod decode;
 mod extract;
 mod masks;
+#[cfg(feature = "peers")]
+mod peers;
 mod support;
