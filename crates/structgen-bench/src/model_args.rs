@@ -52,6 +52,16 @@ impl ModelArgs {
         }
     }
 
+    /// Names the device, or the number of threads on the CPU, for reports.
+    pub(crate) fn device_name(&self) -> anyhow::Result<String> {
+        let threads = self.threads.map_or(1, NonZeroUsize::get);
+        Ok(match self.device()? {
+            Device::Cuda { id } => format!("cuda:{id}"),
+            _ if threads == 1 => "one thread".to_owned(),
+            _ => format!("{threads} threads"),
+        })
+    }
+
     pub(crate) fn options(&self) -> anyhow::Result<ModelOptions> {
         let mut options = ModelOptions::new()
             .with_device(self.device()?)

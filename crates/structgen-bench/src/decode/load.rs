@@ -1,12 +1,12 @@
 //! The models of the loops.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use structgen::decode::{LanguageModel, ModelInfo, Scheduler, SchedulerLimits};
 use structgen::ort::{LoadOptions, ModelConfig, ModelSource, OrtHeads, Runtime};
-use structgen::vocab::{Tokenizer, TokenizerOptions};
+use structgen::vocab::{Tokenizer, TokenizerOptions, tokenizer_file};
 use structgen_model::Assets;
 
 use super::rounds::Loops;
@@ -64,11 +64,9 @@ impl ModelArgs {
             variant: self.variant.clone(),
             ..LoadOptions::default()
         };
-        let file = folder.join("tokenizer.json");
         Ok(Source {
             source: ModelSource::folder(folder, &options)?,
-            tokenizer: std::fs::read(&file)
-                .with_context(|| format!("{} cannot be read", file.display()))?,
+            tokenizer: TokenizerSource::File(tokenizer_file(folder)),
         })
     }
 
@@ -80,15 +78,20 @@ impl ModelArgs {
                 true => source.sharing_buffers(),
                 false => source,
             },
-            tokenizer: assets.tokenizer.to_vec(),
+            tokenizer: TokenizerSource::Json(assets.tokenizer),
         })
     }
 }
 
-/// A model that can be opened any number of times, and the bytes of its tokenizer.
+/// A model that can be opened any number of times, and its tokenizer.
 struct Source {
     source: ModelSource,
-    tokenizer: Vec<u8>,
+    tokenizer: TokenizerSource,
+}
+
+enum TokenizerSource {
+    File(PathBuf),
+    Json(&'static [u8]),
 }
 
 impl Source {
@@ -96,6 +99,10 @@ impl Source {
         let options = TokenizerOptions::new()
             .logits_len(info.logits_width)
             .ends(info.eos.iter().copied());
-        Ok(Tokenizer::from_bytes_with(&self.tokenizer, &options)?)
+        match &self.tokenizer {
+            TokenizerSource::Json(json) => Ok(Tokenizer::from_bytes_with(json, &options)?),
+            TokenizerSource::File(path) => Tokenizer::from_file_with(path, &options)
+                .with_context(|| format!("the tokenizer {} cannot be used", path.display())),
+        }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     model: ModelArgs,
     /// Folder of the draft model [default: the embedded draft of the embedded model]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "loops")]
     draft_model: Option<PathBuf>,
     /// Texts with schemas, as a JSON array or lines of {"schema", "text"} [default: those of structgen demo]
     #[arg(long, value_name = "FILE")]
@@ -60,9 +60,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut loops = args.model.load_loops(draft, !args.loops)?;
     let prompts: usize = tasks.iter().map(|task| task.prompt.len()).sum();
     let mut report = format!(
-        "{} tasks, prompts of {:.0} tokens; one thread; medians of {} rounds, in which all take turns\n",
+        "{} tasks, prompts of {:.0} tokens; {}; medians of {} rounds, in which all take turns\n",
         tasks.len(),
         prompts as f64 / tasks.len() as f64,
+        args.model.device_name()?,
         args.rounds,
     );
     let measure = |contenders: &[Contender], loops: &mut rounds::Loops| {

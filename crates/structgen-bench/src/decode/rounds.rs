@@ -46,7 +46,7 @@ impl Contender {
     }
 }
 
-/// What the loops run on, with one thread each.
+/// What the loops run on, with the same number of threads each.
 pub(super) struct Loops {
     /// The session of bare runs.
     pub(super) bare: OrtModel,

@@ -88,3 +88,64 @@ fn wrong_tasks_are_told_by_their_file() {
         assert!(run.err.contains(expected), "{}", run.err);
     }
 }
+
+#[test]
+fn loops_have_no_draft_model_and_no_plot() {
+    for flag in ["--draft-model", "--plot"] {
+        let run = run(&mut bench(["decode", "--loops", flag, "/nonexistent"]));
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.err.contains("cannot be used with"), "{run:?}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_is_printed() {
+    runtime();
+    for (flags, printed) in [
+        (&[][..], "; one thread;"),
+        (&["--threads", "2"], "; 2 threads;"),
+    ] {
+        let mut command = bench(["decode", "--loops", "--rounds", "1", "--steps", "2"]);
+        let run = run(command.args(flags));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.out.contains(printed), "{}", run.out);
+    }
+}
+
+#[test]
+fn a_folder_without_a_tokenizer_json_runs_with_the_files_that_transformers_reads() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["config.json", "generation_config.json", "model.onnx"] {
+        std::fs::copy(model_folder().join(name), dir.path().join(name)).unwrap();
+    }
+    write_slow_tokenizer(dir.path());
+    let mut command = bench(["decode", "--loops", "--rounds", "1", "--steps", "2"]);
+    let run = run(command.arg("--model").arg(dir.path()));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("unconstrained, 2 tokens: "), "{}", run.out);
+}
+
+/// Writes the tokenizer of the embedded model as `vocab.json`, `merges.txt` and their configuration.
+fn write_slow_tokenizer(folder: &std::path::Path) {
+    let tokenizer = std::fs::read(model_folder().join("tokenizer.json")).unwrap();
+    let tokenizer: Value = serde_json::from_slice(&tokenizer).unwrap();
+    let model = &tokenizer["model"];
+    write(folder, "vocab.json", model["vocab"].to_string());
+    let merges = model["merges"].as_array().unwrap().iter();
+    let merges = merges.map(|pair| {
+        let text = |at: usize| pair[at].as_str().unwrap();
+        format!("{} {}\n", text(0), text(1))
+    });
+    let merges = "#version: 0.2\n".to_owned() + &merges.collect::<String>();
+    write(folder, "merges.txt", merges);
+    let added = tokenizer["added_tokens"].as_array().unwrap().iter();
+    let added: serde_json::Map<_, _> = added
+        .map(|token| (token["id"].to_string(), token.clone()))
+        .collect();
+    let config = std::fs::read(model_folder().join("tokenizer_config.json")).unwrap();
+    let mut config: Value = serde_json::from_slice(&config).unwrap();
+    config["tokenizer_class"] = "GPT2Tokenizer".into();
+    config["added_tokens_decoder"] = added.into();
+    write(folder, "tokenizer_config.json", config.to_string());
+}
