@@ -114,8 +114,10 @@ class Parser:
             nodes = self.nodes("}")
             self.close(start)
             self.grouped = False
-            if isinstance(nodes[-1], str):
+            if nodes and isinstance(nodes[-1], str):
                 nodes[-1] = nodes[-1].rstrip(" \n")
+            if not any(nodes):
+                self.fail("a group without text", start)
             return Group(int(m[1]), int(m[2]), m[3], nodes)
         if self.text.startswith("*", start):
             self.fail('a group is `{*2-4 lines: ...}`, `{*2-4 list: ...}` or `{*2-4 "; ": ...}`', start)

@@ -115,7 +115,9 @@ def main():
     if command == "show":
         split = args[1] if len(args) > 1 and args[1] in SPLITS else "train"
         only = pathlib.Path(args[1]).resolve() if len(args) > 1 and args[1].endswith(".txt") else None
-        pool = read(only)[0] if only else None
+        pool, errors = read(only) if only else (None, [])
+        if errors or pool == []:
+            sys.exit("\n".join(map(str, errors)) or f"{only} has no passages")
         for seed in range(int(args[0]) if args else 5):
             c = Ctx(f"passages-{split}-{seed}")
             x = make(c, pool[seed % len(pool)]) if pool else sample(seed, split)

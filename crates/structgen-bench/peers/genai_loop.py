@@ -2,7 +2,7 @@
 
     python -m venv VENV
     VENV/bin/pip install onnxruntime onnxruntime-genai numpy
-    cargo build --release -p structgen-cli
+    cargo build --release -p structgen-bench
     VENV/bin/python crates/structgen-bench/peers/genai_loop.py [--model DIR] [--tasks F] [--rounds N]
 
 Same file, same prompts in tokens, same schemas, one thread each. In every round each contender generates all outputs once, structgen in a process of its own,
@@ -29,6 +29,7 @@ import onnxruntime_genai as og
 
 FREE, GUIDED, JUMPING = "genai: free text", "genai: with guidance", "genai: with guidance, forced tokens at once"
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+PROGRAM = ROOT / "target/release/structgen-bench"
 sys.path.insert(0, str(ROOT / "training"))
 
 from genai_layout import convert  # noqa: E402
@@ -38,7 +39,7 @@ class Structgen:
     """One round of the command, which runs its own rounds in turn."""
 
     def __init__(self, binary, options):
-        self.command = [binary, "bench", "decode", "--loops", "--rounds", "1", *options]
+        self.command = [binary, "decode", "--loops", "--rounds", "1", *options]
 
     def figures(self):
         with tempfile.NamedTemporaryFile(suffix=".json") as out:
@@ -161,7 +162,7 @@ def measure(arguments, genai, bare, tasks):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--structgen", default=str(ROOT / "target/release/structgen"), help="the program")
+    parser.add_argument("--structgen", default=str(PROGRAM), help="the program that runs structgen's loop")
     parser.add_argument("--model", type=pathlib.Path, default=ROOT / "crates/structgen-model/assets/main", help="a folder in Optimum's or onnxruntime-genai's layout")
     parser.add_argument("--tasks", help="as of structgen-bench decode")
     parser.add_argument("--rounds", type=int, default=9)

@@ -5,4 +5,5 @@ mod extract;
 mod masks;
 #[cfg(feature = "peers")]
 mod peers;
+mod scripts;
 mod support;
