@@ -19,7 +19,12 @@ pub(crate) struct ChatArgs {
     #[arg(long)]
     chat: bool,
     /// System message to put before the prompt
-    #[arg(long, value_name = "TEXT", requires = "chat")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "chat",
+        allow_hyphen_values = true
+    )]
     system: Option<String>,
     /// Read a whole conversation instead of a prompt: one JSON object per line, such as {"role": "user", "content":
     /// "Hi"}; `-` reads standard input

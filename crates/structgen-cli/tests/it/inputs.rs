@@ -156,6 +156,22 @@ fn values_may_begin_with_a_minus_sign() {
     let check = |pattern, text| run(&mut structgen(["check", "--regex", pattern, text])).code;
     assert_eq!(check("-?[0-9]+", "-5"), 0);
     assert_eq!(check("[0-9]+", "-5"), 1);
+    let no_model = ["--model", "/nonexistent"];
+    for flags in [
+        &["generate", "x", "--chat", "--system", "-x y"][..],
+        &["generate", "x", "--stop", "-x y"],
+        &["lab", "temperature", "--prompt", "-x y"],
+        &["serve", "--api-key", "-x y"],
+    ] {
+        let refused = run(structgen(flags).args(no_model));
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains("/nonexistent"), "{refused:?}");
+    }
+    for command in ["generate", "extract"] {
+        let flags = [command, "x", "--server", "nowhere", "--api-key", "-x y"];
+        let refused = run(&mut structgen(flags));
+        assert!(refused.err.contains("nowhere"), "{refused:?}");
+    }
     for (flags, says) in [
         (
             &["generate", "x", "--top-k", "-5"][..],

@@ -29,7 +29,12 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "NAME", group = "source")]
     distribution: Option<NamedDistribution>,
     /// Use the model's logits after this prompt
-    #[arg(long, value_name = "TEXT", group = "source")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        group = "source",
+        allow_hyphen_values = true
+    )]
     prompt: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
