@@ -9,6 +9,6 @@ pub mod types;
 pub mod vocabularies;
 mod walk;
 
-pub use data::{data_folder, is_full_run, report};
+pub use data::{data_folder, is_full_run, report, skip};
 pub use random::SplitMix;
 pub use walk::walk;
