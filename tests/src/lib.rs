@@ -11,4 +11,4 @@ mod walk;
 
 pub use data::{data_folder, is_full_run, report, skip};
 pub use random::SplitMix;
-pub use walk::walk;
+pub use walk::{walk, walk_in_step};
