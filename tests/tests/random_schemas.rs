@@ -272,4 +272,8 @@ fn what_masks_lead_to_is_valid() {
         "{walked} walks over {schemas} schemas, all valid; {limited} met a limit, {unjudged} are not the validator's to judge"
     ));
     assert!(limited * 20 < walked, "too many walks meet limits");
+    assert!(
+        unjudged * 2 < walked,
+        "the validator judges only a few texts"
+    );
 }
