@@ -1,9 +1,9 @@
 //! Interned values, identified by number.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+use structgen_grammar::keyed::keyed_hash;
 
 /// Equal values have equal numbers, which are given in the order of insertion.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl<T> Default for Interned<T> {
 
 impl<T: Eq + Hash> Interned<T> {
     pub(crate) fn id(&mut self, item: T) -> u32 {
-        let hash = hash(&item);
+        let hash = keyed_hash(&item);
         if let Some(&id) = self.ids.find(hash, |&id| self.items[id as usize] == item) {
             return id;
         }
@@ -31,14 +31,14 @@ impl<T: Eq + Hash> Interned<T> {
         self.items.push(item);
         let items = &self.items;
         self.ids
-            .insert_unique(hash, id, |&id| self::hash(&items[id as usize]));
+            .insert_unique(hash, id, |&id| keyed_hash(&items[id as usize]));
         id
     }
 
     /// Returns the number of a value, if it is interned.
     pub(crate) fn find(&self, item: &T) -> Option<u32> {
         let same = |&id: &u32| self.items[id as usize] == *item;
-        self.ids.find(hash(item), same).copied()
+        self.ids.find(keyed_hash(item), same).copied()
     }
 
     #[inline]
@@ -54,10 +54,4 @@ impl<T: Eq + Hash> Interned<T> {
     pub(crate) fn memory(&self) -> usize {
         self.items.capacity() * size_of::<T>() + self.ids.capacity() * 5
     }
-}
-
-fn hash<T: Hash>(item: &T) -> u64 {
-    let mut hasher = FxHasher::default();
-    item.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,10 +1,9 @@
 //! Builds grammars.
 
-use std::hash::BuildHasher;
-
 use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use crate::keyed::keyed_hash;
 use crate::passes::rebuild;
 use crate::{
     Expr, ExprId, Grammar, Guide, JsonForm, LiteralSet, LiteralsTooLarge, Relation, Rule, RuleId,
@@ -38,7 +37,7 @@ impl From<Grammar> for GrammarBuilder {
         let mut ids = HashTable::with_capacity(grammar.exprs.len());
         // Passes may leave equal expressions at two indices: the first one is found.
         for (index, expr) in grammar.exprs.iter().enumerate() {
-            let hash = FxBuildHasher.hash_one(expr);
+            let hash = keyed_hash(expr);
             ids.entry(
                 hash,
                 |&(other, id): &(u64, ExprId)| other == hash && grammar.exprs[id.index()] == *expr,
@@ -74,7 +73,7 @@ impl GrammarBuilder {
     /// Adds an expression, or returns the id of an equal one.
     pub fn expr(&mut self, expr: Expr) -> ExprId {
         let Self { exprs, ids, .. } = self;
-        let hash = FxBuildHasher.hash_one(&expr);
+        let hash = keyed_hash(&expr);
         let is_same = |&(other, id): &(u64, ExprId)| other == hash && exprs[id.index()] == expr;
         if let Some(&(_, id)) = ids.find(hash, is_same) {
             return id;

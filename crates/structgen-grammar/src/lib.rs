@@ -20,6 +20,7 @@ mod guide;
 mod json;
 pub mod json_pointer;
 mod json_text;
+pub mod keyed;
 pub mod lists;
 mod literals;
 pub mod notation;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+
+use crate::keyed::keyed_hasher;
 
 /// A finite set of byte strings as a minimal automaton: common prefixes and common suffixes are stored once.
 ///
@@ -439,7 +440,7 @@ impl<'t> Builder<'t> {
 }
 
 fn hash_of<'l>(is_final: bool, edges: impl Iterator<Item = (&'l [u8], u32)>) -> u64 {
-    let mut hasher = FxHasher::default();
+    let mut hasher = keyed_hasher();
     is_final.hash(&mut hasher);
     for (label, child) in edges {
         label.hash(&mut hasher);

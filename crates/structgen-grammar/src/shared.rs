@@ -1,11 +1,11 @@
 //! Values that are shared, and hashed once.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use rustc_hash::FxBuildHasher;
+use crate::keyed::keyed_hash;
 
 /// A shared value with its hash. Hashing it takes one step, and so does comparing it with another copy of itself or,
 /// nearly always, with a different value.
@@ -42,7 +42,7 @@ impl<T: ?Sized> Shared<T> {
 impl<T: Hash + ?Sized> From<Arc<T>> for Shared<T> {
     fn from(value: Arc<T>) -> Self {
         Self {
-            hash: FxBuildHasher.hash_one(&value),
+            hash: keyed_hash(&value),
             value,
         }
     }

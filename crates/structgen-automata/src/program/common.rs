@@ -5,11 +5,10 @@
 //! recently used terminals are cached for the whole process. A terminal accepts the same texts whoever used it before,
 //! so sharing saves time and changes nothing else.
 
-use std::hash::BuildHasher;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
+use structgen_grammar::keyed::keyed_hash;
 use structgen_grammar::{EscapeForm, JsonForm, NumberForm, StringContent};
 use structgen_regular::RegularLimits;
 
@@ -75,7 +74,7 @@ impl<'p> CommonTerminal<'p> {
             | TerminalSpec::Span { .. } => false,
         };
         is_common.then(|| Self {
-            hash: FxBuildHasher.hash_one(spec),
+            hash: keyed_hash(spec),
             spec,
             form,
             limits,

@@ -2,11 +2,12 @@
 
 mod shapes;
 
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::keyed::keyed_hash;
 use structgen_grammar::{Decimal, Expr, ExprId, Grammar, Guide, TokenTerminal};
 
 use super::ProgramError;
@@ -173,7 +174,7 @@ impl<T> Default for UniqueList<T> {
 
 impl<T: Eq + Hash> UniqueList<T> {
     fn id(&mut self, item: T) -> u32 {
-        let hash = FxBuildHasher.hash_one(&item);
+        let hash = keyed_hash(&item);
         let is_same = |&(other, id): &(u64, u32)| other == hash && self.items[id as usize] == item;
         if let Some(&(_, id)) = self.ids.find(hash, is_same) {
             return id;
@@ -238,7 +239,7 @@ impl Builder<'_> {
 
     /// Adds a node, or finds an equal one.
     fn node(&mut self, node: Node) -> Result<NodeId, LimitExceeded> {
-        let hash = FxBuildHasher.hash_one(&node);
+        let hash = keyed_hash(&node);
         let is_same =
             |&(other, id): &(u64, NodeId)| other == hash && self.nodes[id.index()] == node;
         if let Some(&(_, id)) = self.node_ids.find(hash, is_same) {

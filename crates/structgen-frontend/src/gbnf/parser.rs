@@ -1,7 +1,7 @@
 //! From tokens to rules.
 
 use pest::iterators::Pair;
-use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 use structgen_grammar::{Grammar, GrammarBuilder, RuleId};
 
 use super::atoms::Atoms;
@@ -19,7 +19,7 @@ pub(super) struct Parsed {
     /// The grammar with each operator replaced by its operands, if there are operators: which rules are used.
     pub(super) outline: Option<Grammar>,
     /// By name, without the rules for deep groups and those of other files.
-    pub(super) places: FxHashMap<String, usize>,
+    pub(super) places: KeyedMap<String, usize>,
     /// Warnings of schemas.
     pub(super) of_schemas: Vec<GbnfWarning>,
 }
@@ -29,14 +29,14 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
     let sources = sources::gather(text, options, &mut files)?;
     let mut shared = Shared {
         builder: GrammarBuilder::new(),
-        names: FxHashSet::default(),
+        names: KeyedSet::default(),
         operators: Vec::new(),
         hoisted: 0,
         schemas: Schemas::new(options.schema.clone()),
         files,
     };
     let declared = sources::declare(&sources, &mut shared.builder, &mut shared.names)?;
-    let mut places = FxHashMap::default();
+    let mut places = KeyedMap::default();
     for (index, source) in sources.iter().enumerate() {
         let mut parser = GbnfParser::new(index, &sources, &declared, options, &mut shared);
         let read = parser
@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
 pub(super) struct Shared<'o> {
     pub(super) builder: GrammarBuilder,
     /// The names of all rules in the texts.
-    pub(super) names: FxHashSet<String>,
+    pub(super) names: KeyedSet<String>,
     pub(super) operators: Vec<Operator>,
     /// The number of rules created for deep groups and operators.
     pub(super) hoisted: u32,
@@ -94,7 +94,7 @@ pub(super) struct GbnfParser<'p, 't, 'o> {
     pub(super) declared: &'t [Declared<'t>],
     pub(super) shared: &'p mut Shared<'o>,
     /// Where rules and imports are defined.
-    places: FxHashMap<&'t str, usize>,
+    places: KeyedMap<&'t str, usize>,
     pub(super) max_nesting: u32,
     /// Whether extensions are refused.
     strict: bool,
@@ -121,7 +121,7 @@ impl<'p, 't, 'o> GbnfParser<'p, 't, 'o> {
             sources,
             declared,
             shared,
-            places: FxHashMap::default(),
+            places: KeyedMap::default(),
             max_nesting: options.max_nesting,
             strict: options.strict,
             expected: Expected::Rule,
@@ -132,7 +132,7 @@ impl<'p, 't, 'o> GbnfParser<'p, 't, 'o> {
     }
 
     /// Defines the rules of the text; returns their positions.
-    fn rules(&mut self) -> Result<FxHashMap<&'t str, usize>, GbnfError> {
+    fn rules(&mut self) -> Result<KeyedMap<&'t str, usize>, GbnfError> {
         let Declared { tokens, end, .. } = &self.declared[self.source];
         for token in tokens.clone() {
             self.token(token)?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pest::iterators::Pairs;
-use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 use structgen_grammar::{GrammarBuilder, RuleId};
 
 use super::atoms::literal;
@@ -47,7 +47,7 @@ pub(super) fn gather<'t>(
     if options.strict {
         return Ok(sources);
     }
-    let mut known: FxHashMap<String, usize> = FxHashMap::default();
+    let mut known: KeyedMap<String, usize> = KeyedMap::default();
     known.extend(path.map(|path| (path.to_owned(), 0)));
     // The path from the first text to the current one, with the remaining imports.
     let mut way = vec![(0, named(&sources[0])?.into_iter())];
@@ -142,7 +142,7 @@ pub(super) struct Declared<'s> {
     pub(super) tokens: Pairs<'s, Rule>,
     /// The position of the first invalid token, or the end of the text.
     pub(super) end: usize,
-    pub(super) rules: FxHashMap<&'s str, RuleId>,
+    pub(super) rules: KeyedMap<&'s str, RuleId>,
 }
 
 /// Declares the rules of all texts, which may be used before they are defined. Those of the first text keep their
@@ -150,12 +150,12 @@ pub(super) struct Declared<'s> {
 pub(super) fn declare<'s>(
     sources: &'s [Source<'_>],
     builder: &mut GrammarBuilder,
-    taken: &mut FxHashSet<String>,
+    taken: &mut KeyedSet<String>,
 ) -> Result<Vec<Declared<'s>>, GbnfError> {
     let mut all = Vec::new();
     for source in sources {
         let (tokens, end) = syntax::tokens(&source.text)?;
-        let mut rules = FxHashMap::default();
+        let mut rules = KeyedMap::default();
         let mut previous = None;
         for token in tokens.clone() {
             if token.as_rule() == Rule::define
@@ -173,7 +173,7 @@ pub(super) fn declare<'s>(
     Ok(all)
 }
 
-fn unique(prefix: Option<&str>, name: &str, taken: &mut FxHashSet<String>) -> String {
+fn unique(prefix: Option<&str>, name: &str, taken: &mut KeyedSet<String>) -> String {
     let name = match prefix {
         Some(prefix) => format!("{prefix}-{name}"),
         None => name.to_owned(),

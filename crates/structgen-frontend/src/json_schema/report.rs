@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
+use structgen_grammar::keyed::KeyedSet;
 
 use super::pointer::pointer_below;
 use super::{KeyOrder, Profile, SchemaWarning};
@@ -127,7 +128,7 @@ impl CompileReport {
         let mut seen = FxHashSet::default();
         self.entries
             .retain(|entry| seen.insert((entry.pointer(), entry.effect.clone())));
-        let dropped: FxHashSet<String> = self.dropped().map(ReportEntry::pointer).collect();
+        let dropped: KeyedSet<String> = self.dropped().map(ReportEntry::pointer).collect();
         self.entries.retain(|entry| {
             entry.effect != Effect::Enforced || !dropped.contains(&entry.pointer())
         });

@@ -35,6 +35,36 @@ fn many_keys_are_evaluated() {
     steps(&schema);
 }
 
+/// Keys that all have the same hash under rustc-hash 2, whose function has no secret.
+fn colliding_keys() -> impl Iterator<Item = String> {
+    (0..MANY).map(|i| format!("oasfxudbxenvjqyg{i:08}6/ufpm+J"))
+}
+
+#[test]
+fn keys_and_values_that_collide_under_a_fixed_hash_function_compile() {
+    let properties: Map<String, Value> =
+        { colliding_keys() }.map(|key| (key, json!(true))).collect();
+    let required: Vec<String> = colliding_keys().collect();
+    steps(&json!({"properties": properties, "required": required}));
+    steps(&json!({"enum": colliding_keys().collect::<Vec<String>>()}));
+    let objects = { colliding_keys().take(10_000) }.map(|key| json!({(key.as_str()): key}));
+    steps(&json!({"enum": objects.collect::<Vec<Value>>()}));
+}
+
+#[test]
+fn rules_whose_names_are_cut_are_numbered() {
+    let start = "k".repeat(300);
+    let properties: Map<String, Value> = (0..MANY / 4)
+        .map(|i| {
+            (
+                format!("{start}{i}"),
+                json!({"type": "object", "maxProperties": i}),
+            )
+        })
+        .collect();
+    steps(&json!({"properties": properties}));
+}
+
 #[test]
 fn the_alternatives_of_a_negation_are_counted_by_their_size() {
     // Two of the alternatives always hold together, so no other pair is examined.

@@ -1,8 +1,9 @@
 //! Arguments that are not one JSON object: each has a tag or a keyword.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use structgen_frontend::json_schema::{Effect, ReportEntry};
 use structgen_grammar::json_pointer::escaped;
+use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::{
     CharSet, Expr, ExprId, GrammarBuilder, ObjectShape, Property, Regular, StringContent,
     StringShape,
@@ -67,7 +68,7 @@ impl Lowering<'_> {
         objects: &[ExprId],
         parameter: &Parameter,
     ) -> Result<ExprId, ToolError> {
-        let mut kinds = FxHashMap::default();
+        let mut kinds = KeyedMap::default();
         let mut arms = Vec::new();
         for &object in objects {
             let shape = self.plain(tool, object)?;

@@ -1,6 +1,6 @@
 //! Markers: texts until the vocabulary is known, then tokens.
 
-use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, TokenTerminal};
 use structgen_vocab::Vocabulary;
 
@@ -8,7 +8,7 @@ use structgen_vocab::Vocabulary;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MarkerRules {
     rules: Vec<(String, RuleId)>,
-    ids: FxHashMap<String, RuleId>,
+    ids: KeyedMap<String, RuleId>,
 }
 
 impl MarkerRules {

@@ -8,9 +8,9 @@ mod markers;
 mod quoted;
 pub(crate) mod raw;
 
-use rustc_hash::FxHashMap;
 use serde_json::Value;
 use structgen_frontend::json_schema::{self, CompileReport, PartOptions, Words};
+use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::{
     EscapeForm, Expr, ExprId, Grammar, GrammarBuilder, Guide, JsonForm, ObjectShape, Property,
     Regular, Slot, StringContent, StringShape,
@@ -29,7 +29,7 @@ pub(crate) struct Lowered {
     pub(crate) grammar: Grammar,
     pub(crate) markers: MarkerRules,
     /// How the arguments of formats with tags are parsed, by tool and key.
-    pub(crate) kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
+    pub(crate) kinds: KeyedMap<String, KeyedMap<String, ArgumentKind>>,
     /// What became of the keywords of each tool's schema.
     pub(crate) reports: Vec<(String, CompileReport)>,
 }
@@ -49,7 +49,7 @@ pub(crate) fn lower(
         options,
         builder: GrammarBuilder::new(),
         markers: MarkerRules::default(),
-        kinds: FxHashMap::default(),
+        kinds: KeyedMap::default(),
         reports: Vec::new(),
         form: None,
     };
@@ -73,7 +73,7 @@ struct Lowering<'a> {
     options: &'a ToolOptions,
     builder: GrammarBuilder,
     markers: MarkerRules,
-    kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
+    kinds: KeyedMap<String, KeyedMap<String, ArgumentKind>>,
     reports: Vec<(String, CompileReport)>,
     form: Option<JsonForm>,
 }

@@ -1,16 +1,15 @@
 //! A format, prepared for the parser.
 
-use rustc_hash::FxHashMap;
-
 use crate::format::{Call, Marker, MemberContent, Position, ToolFormat, core, edges};
 use crate::lower::ArgumentKind;
 use crate::{Content, Reasoning, ToolOptions};
+use structgen_grammar::keyed::KeyedMap;
 
 /// A format, prepared for the parser.
 #[derive(Debug)]
 pub(crate) struct Spec {
     format: ToolFormat,
-    kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
+    kinds: KeyedMap<String, KeyedMap<String, ArgumentKind>>,
     pub(super) reasoning: Reasoning,
     /// Whether calls may follow text without markers.
     pub(super) finds_calls_in_text: bool,
@@ -68,7 +67,7 @@ impl Ends {
 impl Spec {
     pub(crate) fn new(
         format: ToolFormat,
-        kinds: FxHashMap<String, FxHashMap<String, ArgumentKind>>,
+        kinds: KeyedMap<String, KeyedMap<String, ArgumentKind>>,
         options: &ToolOptions,
     ) -> Self {
         let begin = format.call.begin();

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use memchr::memchr2;
-use rustc_hash::FxHashSet;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use structgen_grammar::Decimal;
+use structgen_grammar::keyed::KeyedSet;
 
 pub(crate) mod embedded;
 pub(crate) mod metaschemas;
@@ -325,7 +325,7 @@ impl<'a> Visitor<'a> for JsonReader<'_, '_, 'a> {
 
     fn visit_map<A: MapAccess<'a>>(self, mut access: A) -> Result<Json<'a>, A::Error> {
         let begin = self.0.entries.len();
-        let mut many: FxHashSet<Cow<'a, str>> = FxHashSet::default();
+        let mut many: KeyedSet<Cow<'a, str>> = KeyedSet::default();
         while let Some(KeyText(key)) = access.next_key::<KeyText<'a>>()? {
             let entries = &self.0.entries[begin..];
             let twice = if entries.len() < FEW {

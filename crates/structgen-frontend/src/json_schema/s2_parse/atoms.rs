@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::{Decimal, NumberBound, Regular, Relation};
 
 use super::SchemaId;
@@ -209,7 +209,7 @@ pub(crate) struct Fields<'j> {
     pub(crate) properties: Vec<(&'j str, SchemaId)>,
     pub(crate) patterns: Vec<(&'j str, SchemaId)>,
     pub(crate) additional: Option<SchemaId>,
-    by_key: FxHashMap<&'j str, SchemaId>,
+    by_key: KeyedMap<&'j str, SchemaId>,
 }
 
 impl<'j> Fields<'j> {

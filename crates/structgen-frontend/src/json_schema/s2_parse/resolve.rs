@@ -8,6 +8,7 @@ use std::rc::Rc;
 use fluent_uri::{Uri, UriRef};
 use rustc_hash::FxHashMap;
 use structgen_grammar::json_pointer::unescaped;
+use structgen_grammar::keyed::KeyedMap;
 
 use super::dialect::SchemaDialect;
 use super::scope::{Name, ScopeId};
@@ -63,10 +64,10 @@ pub(crate) type Library<'j> =
 /// The resources of a program, in which references are resolved.
 pub(crate) struct Resources<'j> {
     resources: Vec<Resource<'j>>,
-    by_uri: FxHashMap<String, ResourceId>,
-    anchors: FxHashMap<(ResourceId, &'j str), SchemaId>,
+    by_uri: KeyedMap<String, ResourceId>,
+    anchors: KeyedMap<(ResourceId, &'j str), SchemaId>,
     /// The anchors that are targets of dynamic references.
-    dynamic_anchors: FxHashMap<(ResourceId, Name<'j>), SchemaId>,
+    dynamic_anchors: KeyedMap<(ResourceId, Name<'j>), SchemaId>,
     library: &'j Library<'j>,
     /// The number of documents of the library that were read.
     opened: usize,
@@ -74,25 +75,25 @@ pub(crate) struct Resources<'j> {
     /// Whether the caller or the schema decides what `format` does.
     pub(crate) formats_are_set: bool,
     /// The dialects named by `$schema` so far.
-    pub(crate) dialects: FxHashMap<&'j str, Option<SchemaDialect>>,
+    pub(crate) dialects: KeyedMap<&'j str, Option<SchemaDialect>>,
     /// Resolved references, by the schema that contains the reference and the keyword.
     found: FxHashMap<(SchemaId, &'static str), SchemaId>,
     /// Indices of large objects, so that many references into one object are cheap.
-    large: FxHashMap<usize, FxHashMap<&'j str, &'j Json<'j>>>,
+    large: FxHashMap<usize, KeyedMap<&'j str, &'j Json<'j>>>,
 }
 
 impl<'j> Resources<'j> {
     pub(crate) fn new(library: &'j Library<'j>, default_draft: Draft) -> Self {
         Self {
             resources: Vec::new(),
-            by_uri: FxHashMap::default(),
-            anchors: FxHashMap::default(),
-            dynamic_anchors: FxHashMap::default(),
+            by_uri: KeyedMap::default(),
+            anchors: KeyedMap::default(),
+            dynamic_anchors: KeyedMap::default(),
             library,
             opened: 0,
             default_draft,
             formats_are_set: false,
-            dialects: FxHashMap::default(),
+            dialects: KeyedMap::default(),
             found: FxHashMap::default(),
             large: FxHashMap::default(),
         }

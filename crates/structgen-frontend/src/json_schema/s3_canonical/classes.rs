@@ -5,7 +5,8 @@
 
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
 use super::lengths::Lengths;
@@ -100,14 +101,14 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn other_keys(
         &mut self,
         rules: &KeyRules<'_, 'j>,
-        listed: &FxHashSet<&str>,
+        listed: &KeyedSet<&str>,
         objects: &mut Objects,
     ) -> Result<(), SchemaError> {
         if let Some(names) = self.listed_names(rules)? {
             return self.only_these(rules, names, listed, objects);
         }
         let mut splitters = Splitters::default();
-        let mut by_pattern: FxHashMap<&'j str, usize> = FxHashMap::default();
+        let mut by_pattern: KeyedMap<&'j str, usize> = KeyedMap::default();
         let fields = rules
             .fields
             .iter()
@@ -292,7 +293,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     fn cell_content(
         &mut self,
         rules: &KeyRules<'_, 'j>,
-        by_pattern: &FxHashMap<&'j str, usize>,
+        by_pattern: &KeyedMap<&'j str, usize>,
         by_name: &SplittersOfNames,
         cell: &Cell,
     ) -> Result<Content, SchemaError> {
@@ -381,7 +382,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         &mut self,
         rules: &KeyRules<'_, 'j>,
         names: Vec<String>,
-        listed: &FxHashSet<&str>,
+        listed: &KeyedSet<&str>,
         objects: &mut Objects,
     ) -> Result<(), SchemaError> {
         for key in names {

@@ -36,6 +36,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::Regular;
+use structgen_grammar::keyed::KeyedMap;
 use structgen_regular::LimitExceeded;
 
 use crate::json_schema::s1_json::Json;
@@ -113,7 +114,7 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     values: Vec<&'j Json<'j>>,
     /// By address.
     value_ids: FxHashMap<*const Json<'j>, ValueId>,
-    patterns: FxHashMap<&'j str, Result<Regular, String>>,
+    patterns: KeyedMap<&'j str, Result<Regular, String>>,
     machines: matching::Machines,
     /// What schemas evaluate, by case.
     evaluation: evaluation::Known<'j>,
@@ -150,7 +151,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             plain: Vec::new(),
             values: Vec::new(),
             value_ids: FxHashMap::default(),
-            patterns: FxHashMap::default(),
+            patterns: KeyedMap::default(),
             machines: matching::Machines::default(),
             evaluation: evaluation::Known::default(),
             steps: 0,

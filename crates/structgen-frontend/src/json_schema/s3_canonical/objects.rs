@@ -1,8 +1,7 @@
 //! Objects: combines properties, patterns and counts.
 
 use std::rc::Rc;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 
 use super::branch::Branch;
 use super::{Canonicalizer, Field, Member, NodeId, Objects, Obligation, Values};
@@ -17,7 +16,7 @@ use crate::json_schema::s2_parse::atoms::{
 #[derive(Default)]
 struct MentionedKeys<'j> {
     order: Vec<MentionedKey<'j>>,
-    indices: FxHashMap<&'j str, usize>,
+    indices: KeyedMap<&'j str, usize>,
 }
 
 struct MentionedKey<'j> {
@@ -71,7 +70,7 @@ pub(super) struct KeyRules<'b, 'j> {
     /// The value of one key, or `None` if the key must be absent.
     pub(super) single: Vec<(&'j str, Option<Literal>)>,
     pub(super) names: Vec<(SchemaId, Origin)>,
-    pub(super) required: FxHashSet<&'j str>,
+    pub(super) required: KeyedSet<&'j str>,
     pub(super) clauses: Vec<(Rc<[KeyLiteral<'j>]>, Origin)>,
 }
 
@@ -81,7 +80,7 @@ impl<'b, 'j> KeyRules<'b, 'j> {
             fields: Vec::new(),
             single: Vec::new(),
             names: Vec::new(),
-            required: FxHashSet::default(),
+            required: KeyedSet::default(),
             clauses: Vec::new(),
         };
         for TracedAtom { atom, origin } in atoms {
@@ -177,7 +176,7 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
         }
         self.step(keys.order.len() * (1 + rules.fields.len() + rules.single.len()))?;
-        let listed: FxHashSet<&str> = keys.order.iter().map(|key| key.name).collect();
+        let listed: KeyedSet<&str> = keys.order.iter().map(|key| key.name).collect();
         for key in keys.sorted() {
             let node = self.key_node(&rules, key.name)?;
             if key.required && node == NodeId::NEVER {

@@ -3,8 +3,7 @@
 //! Only assertions are narrowed, never negations: a value that is left out does not become valid under a negation.
 
 use std::rc::Rc;
-
-use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::KeyedMap;
 
 use super::Canonicalizer;
 use super::classes::Splitters;
@@ -98,7 +97,7 @@ impl<'j> Canonicalizer<'_, 'j> {
     pub(super) fn rust_integers(
         &mut self,
         rules: &KeyRules<'_, 'j>,
-        by_pattern: &FxHashMap<&'j str, usize>,
+        by_pattern: &KeyedMap<&'j str, usize>,
         splitters: &mut Splitters,
     ) -> Vec<(usize, usize)> {
         let mut found = Vec::new();

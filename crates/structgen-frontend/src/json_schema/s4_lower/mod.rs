@@ -8,9 +8,8 @@ mod objects;
 mod relations;
 mod slots;
 
-use std::hash::BuildHasher;
-
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::keyed_hash;
 use structgen_grammar::{
     ArrayShape, CharSet, Decimal, Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape,
     Regular, RuleId, Slot, StringContent, StringShape, Whitespace,
@@ -75,8 +74,9 @@ struct Lowering<'c, 'p, 'j, 'b> {
     /// The node that is being lowered; `None` for any JSON value.
     place: Option<NodeId>,
     rules: FxHashMap<(NodeId, Source), Option<ExprId>>,
-    /// The hashes of the names of rules. A name that only shares its hash gets a number that it could do without.
-    names: FxHashSet<u64>,
+    /// The hashes of the names of rules, with the number to try next for another rule of that name. A name that only
+    /// shares its hash gets a number that it could do without.
+    names: FxHashMap<u64, u32>,
     pending: Vec<(NodeId, Source, RuleId)>,
     /// The rule of any JSON value, for each source.
     json_values: [Option<ExprId>; 2],
@@ -97,7 +97,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             builder,
             part,
             rules: FxHashMap::default(),
-            names: FxHashSet::default(),
+            names: FxHashMap::default(),
             pending: Vec::new(),
             json_values: [None; 2],
             has_relations: false,
@@ -192,13 +192,19 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             name.truncate(end.unwrap_or(0));
             name.push('…');
         }
-        let hash = |name: &str| FxBuildHasher.hash_one(name);
-        if self.names.insert(hash(&name)) {
+        let own = keyed_hash(&name);
+        let Some(next) = self.names.get(&own).copied() else {
+            self.names.insert(own, 2);
             return name;
-        }
-        let mut numbered = (2..).map(|number| format!("{name} ({number})"));
-        let unique = numbered.find(|unique| self.names.insert(hash(unique)));
-        unique.unwrap_or(name)
+        };
+        let mut numbered = (next..).map(|number| (number, format!("{name} ({number})")));
+        let unique = numbered.find(|(_, unique)| !self.names.contains_key(&keyed_hash(unique)));
+        let Some((number, unique)) = unique else {
+            return name;
+        };
+        self.names.insert(keyed_hash(&unique), 2);
+        self.names.insert(own, number + 1);
+        unique
     }
 
     fn rule_of(&mut self, expr: ExprId) -> RuleId {
