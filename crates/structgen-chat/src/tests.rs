@@ -180,7 +180,11 @@ fn trusted(source: &str) -> Vec<String> {
 
 #[test]
 fn origins_survive_filters_and_methods() {
-    let cases: [(&str, &[&str]); 17] = [
+    let cases: [(&str, &[&str]); 18] = [
+        (
+            "{{ strftime_now('%Y') }}{{ strftime_now(messages[1].content) }}",
+            &["2024"],
+        ),
         ("<{{ messages[1].content }}>", &["<", ">"]),
         (
             "{{ ('<' ~ messages[1].content ~ '>') | trim }}",
@@ -370,6 +374,13 @@ fn hostile_templates_end_soon_with_the_name_of_a_limit() {
             close.repeat(depth)
         )
     };
+    let big = "{% set s = ('a' * 1000) * 10000 %}";
+    let often = |before: &str, value: &str| {
+        format!("{before}{{% for i in range(99999) %}}{{% set x = {value} %}}{{% endfor %}}")
+    };
+    let many_variables: String = (0..1_000)
+        .map(|i| format!("{{% set v{i} = 1 %}}"))
+        .collect();
     let templates = [
         "{% for a in range(9999) %}".repeat(4) + "x" + &"{% endfor %}".repeat(4),
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}".to_owned(),
@@ -404,6 +415,24 @@ fn hostile_templates_end_soon_with_the_name_of_a_limit() {
         "{% for i in range(99999) %}{% set x %}{{ 'a' * 1000000 }}{% endset %}{% endfor %}"
             .to_owned(),
         "x".repeat(300_000),
+        "{% macro f(x) %}".to_owned()
+            + &"{% macro x() %}{% endmacro %}".repeat(8_000)
+            + "{% set ns.p = x %}{% endmacro %}{% set ns = namespace(p=1) %}"
+            + &often("", "f(ns.p)"),
+        often(big, "s.startswith(s)"),
+        often(big, "s.endswith((s, s))"),
+        often(big, "s.removeprefix(s)"),
+        often(big, "'b'.find(s)"),
+        often(big, "'b'.partition(s)"),
+        often(big, "'b'.replace(s, '')"),
+        often(big, "'b'.split(s)"),
+        "{% with %}".to_owned()
+            + &many_variables
+            + &often("{% macro m() %}{% endmacro %}", "m()")
+            + "{% endwith %}",
+        often("", "1.79e308 | round(300)"),
+        often("", "'%.100f' % 1.79e308"),
+        often("", "'{:.100f}'.format(1.79e308)"),
     ];
     for source in templates {
         let start = Instant::now();
@@ -418,4 +447,31 @@ fn hostile_templates_end_soon_with_the_name_of_a_limit() {
     }
     let cycle = "{% set x = namespace() %}{% set x.y = x %}{{ x }}";
     assert!(matches!(render(cycle), Err(ChatError::Render { .. })));
+}
+
+#[test]
+fn values_with_shared_parts_are_not_read_again_and_again() {
+    let macros: String = (0..45)
+        .map(|i| format!("{{% macro m{i}() %}}{{% endmacro %}}"))
+        .collect();
+    let tuples = "{% set ns = namespace(t=(1,)) %}{% for i in range(60) %}{% set ns.t = (ns.t, ns.t) %}{% endfor %}";
+    for source in [
+        "{% with a = 1 %}".to_owned() + &macros + "{% set l = [m44] %}{% endwith %}ok",
+        tuples.to_owned() + "{% set m = {ns.t: 1} %}ok",
+    ] {
+        assert_eq!(render(&source).unwrap(), "ok");
+    }
+    let error = render("{% set m = {([],): 1} %}").unwrap_err();
+    assert!(
+        error.to_string().contains("cannot be the key of a map"),
+        "{error}"
+    );
+}
+
+#[test]
+fn integers_at_their_limits_are_computed_as_in_python() {
+    let source = "{% set most = 170141183460469231731687303715884105727 %}{% set least = -most - 1 %}\
+        {{ most % -3 }} {{ least % -1 }} {{ least % 7 }} {{ -7 % 3 }} {{ 7 % -3 }} {{ 'a' | center(least) }} \
+        {{ 'a'.ljust(least) }} {{ 'a'.rjust(least) }} {{ 'a b' | truncate(least) }}";
+    assert_eq!(render(source).unwrap(), "-2 0 5 2 -2 a a a ...");
 }

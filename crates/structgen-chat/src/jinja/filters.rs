@@ -161,7 +161,8 @@ fn center(
     let text = text_of(interpreter, &value)?;
     let budget = &interpreter.budget;
     budget.spend_reading(text.len())?;
-    let missing = (int_or("center", width, 80)? - text.chars().count() as i128).max(0);
+    let width = int_or("center", width, 80)?;
+    let missing = width.saturating_sub(text.chars().count() as i128).max(0);
     let mut out = TextBuilder::new(budget)?;
     out.push_text(&spaces(budget, missing / 2)?)?;
     out.push_text(&text)?;
@@ -355,7 +356,11 @@ fn replace(
     methods::replaced(&interpreter.budget, &text, &old, &new, count).map(Value::Text)
 }
 
-fn round(_: &mut Interpreter<'_>, value: Value, arguments: CallArguments) -> Result<Value> {
+fn round(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: CallArguments,
+) -> Result<Value> {
     let [precision, method] = arguments.bind("round", ["precision", "method"])?;
     let precision = int_or("round", precision, 0)?.clamp(-300, 300) as i32;
     let Some(number) = value.as_number() else {
@@ -371,7 +376,8 @@ fn round(_: &mut Interpreter<'_>, value: Value, arguments: CallArguments) -> Res
                 Value::Int(_) if precision >= 0 => value,
                 // In decimal, since halves of the last digit are rarely exact in binary.
                 _ if precision >= 0 => {
-                    let written = format!("{number:.0$}", precision as usize);
+                    let written =
+                        printf::fixed_point(&interpreter.budget, number, precision as usize)?;
                     Value::Float(written.parse().unwrap_or(number))
                 }
                 _ => Value::Float((number * scale).round_ties_even() / scale),
@@ -420,7 +426,8 @@ fn truncate(
     if text.chars().count() as i128 <= most.saturating_add(leeway) {
         return Ok(Value::Text(text));
     }
-    let kept = (most - end.chars().count() as i128).max(0) as usize;
+    let kept = most.saturating_sub(end.chars().count() as i128);
+    let kept = kept.clamp(0, 1 << 40) as usize;
     let cut = text
         .char_indices()
         .nth(kept)

@@ -6,6 +6,7 @@ use super::arguments::{CallArguments, required};
 use super::budget::{Failure, Result, fail};
 use super::interpreter::Interpreter;
 use super::print::to_text;
+use super::text::Text;
 use super::value::{Callable, ListKind, Map, Value};
 use crate::time;
 
@@ -70,7 +71,7 @@ impl Function {
                 interpreter.budget.spend_reading(16 * format.len())?;
                 let _held = interpreter.budget.hold(16 * format.len())?;
                 match time::strftime(interpreter.now, &format) {
-                    Ok(text) => Value::template(&interpreter.budget, &text),
+                    Ok(text) => Ok(Value::Text(Text::like(&format, &text)?)),
                     Err(reason) => fail(reason),
                 }
             }

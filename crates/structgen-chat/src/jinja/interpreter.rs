@@ -345,11 +345,8 @@ impl<'t> Interpreter<'t> {
             captured.extend(variables.map(|(name, value)| (*name, value.clone())));
         }
         let held = self.budget.hold(VARIABLE_BYTES * (1 + captured.len()))?;
-        Ok(Value::Callable(Rc::new(Callable::Macro(MacroValue {
-            definition,
-            captured,
-            _held: held,
-        }))))
+        let value = MacroValue::new(definition, captured, held)?;
+        Ok(Value::Callable(Rc::new(Callable::Macro(value))))
     }
 
     /// Calls a macro within the scopes around its definition; returns its output.
@@ -362,6 +359,7 @@ impl<'t> Interpreter<'t> {
         let definition = self.definition(called.definition);
         let name = self.name(definition.name);
         let mut scope = Scope::new(&self.budget)?;
+        self.budget.spend(called.captured.len() as u64)?;
         for (name, value) in &called.captured {
             scope.set(*name, value.clone())?;
         }

@@ -182,6 +182,7 @@ fn of_text(
         "removeprefix" | "removesuffix" => {
             let [affix] = arguments.bind(name, ["affix"])?;
             let affix = text_argument(name, affix)?;
+            budget.spend_searching(affix.len())?;
             let rest = match name {
                 "removeprefix" => text.strip_prefix(&*affix),
                 _ => text.strip_suffix(&*affix),
@@ -191,7 +192,7 @@ fn of_text(
         "partition" | "rpartition" => {
             let [separator] = arguments.bind(name, ["sep"])?;
             let separator = text_argument(name, separator)?;
-            budget.spend_searching(text.len())?;
+            budget.spend_searching(text.len() + separator.len())?;
             if separator.is_empty() {
                 return fail("the separator is empty");
             }
@@ -219,7 +220,7 @@ fn of_text(
         "find" | "rfind" | "index" | "count" => {
             let [part] = arguments.bind(name, ["sub"])?;
             let part = text_argument(name, part)?;
-            budget.spend_reading(text.len())?;
+            budget.spend_reading(text.len() + part.len())?;
             if name == "count" {
                 return Ok(Value::of_len(text.matches(&*part).count()));
             }
@@ -256,7 +257,8 @@ fn of_text(
         "ljust" | "rjust" => {
             let [width, fill] = arguments.bind(name, ["width", "fillchar"])?;
             budget.spend_reading(text.len())?;
-            let missing = super::filters::int_or(name, width, 0)? - text.chars().count() as i128;
+            let width = super::filters::int_or(name, width, 0)?;
+            let missing = width.saturating_sub(text.chars().count() as i128);
             let fill = match fill {
                 Some(fill) => text_argument(name, Some(fill))?,
                 None => Text::new(budget, " ", Origin::Template)?,
@@ -393,6 +395,7 @@ fn split(budget: &Budget, text: &Text, from_end: bool, arguments: CallArguments)
     match &separator {
         Some(separator) if separator.is_empty() => return fail("split: the separator is empty"),
         Some(separator) => {
+            budget.spend_searching(separator.len())?;
             let limit = most.saturating_add(1);
             let mut add = |part| {
                 held.grow(size_of::<&str>() + size_of::<Value>())?;
@@ -451,17 +454,19 @@ fn split(budget: &Budget, text: &Text, from_end: bool, arguments: CallArguments)
 
 fn affixed(budget: &Budget, text: &Text, name: &str, arguments: CallArguments) -> Result<Value> {
     let [affix] = arguments.bind(name, ["affix"])?;
-    let fits = |affix: &str| match name {
-        "startswith" => text.starts_with(affix),
-        _ => text.ends_with(affix),
+    let matches = |affix: &str| {
+        budget.spend_searching(affix.len())?;
+        Ok(match name {
+            "startswith" => text.starts_with(affix),
+            _ => text.ends_with(affix),
+        })
     };
     match &affix {
-        Some(Value::Text(affix)) => Ok(Value::Bool(fits(affix))),
+        Some(Value::Text(affix)) => matches(affix).map(Value::Bool),
         Some(Value::List(list)) if list.kind() == ListKind::Tuple => {
             for affix in list.items() {
-                budget.spend(1)?;
                 match affix {
-                    Value::Text(affix) if fits(affix) => return Ok(Value::Bool(true)),
+                    Value::Text(affix) if matches(affix)? => return Ok(Value::Bool(true)),
                     Value::Text(_) => {}
                     other => return fail(format!("{name} is given {}", other.kind())),
                 }
@@ -481,7 +486,7 @@ pub(super) fn replaced(
     new: &Text,
     count: i128,
 ) -> Result<Text> {
-    budget.spend_searching(text.len())?;
+    budget.spend_searching(text.len() + old.len())?;
     let most = if count < 0 {
         usize::MAX
     } else {

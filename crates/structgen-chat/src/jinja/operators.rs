@@ -102,7 +102,7 @@ fn numbers(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
             Binary::Subtract => x.checked_sub(y),
             Binary::Multiply => x.checked_mul(y),
             Binary::FloorDivide => floor_divided(x, y),
-            Binary::Remainder => floor_divided(x, y).map(|quotient| x - quotient * y),
+            Binary::Remainder => Some(floor_remainder(x, y)),
             Binary::Power if y >= 0 => u32::try_from(y).ok().and_then(|y| x.checked_pow(y)),
             Binary::Divide => return Ok(Value::Float(x as f64 / y as f64)),
             Binary::Power => return Ok(Value::Float((x as f64).powf(y as f64))),
@@ -135,6 +135,15 @@ fn floor_divided(x: i128, y: i128) -> Option<i128> {
     match x % y != 0 && (x < 0) != (y < 0) {
         true => Some(quotient - 1),
         false => Some(quotient),
+    }
+}
+
+/// The remainder of that division, which has the divisor's sign. The divisor must not be 0.
+fn floor_remainder(x: i128, y: i128) -> i128 {
+    let remainder = x.wrapping_rem(y);
+    match remainder != 0 && (remainder < 0) != (y < 0) {
+        true => remainder + y,
+        false => remainder,
     }
 }
 

@@ -107,7 +107,7 @@ impl Directive {
                     return fail(format!("%f formats numbers, not {}", value.kind()));
                 };
                 let precision = self.precision.unwrap_or(6).min(MAX_PRECISION);
-                return self.number(budget, &format!("{number:.precision$}"));
+                return self.number(budget, &fixed_point(budget, number, precision)?);
             }
             other => return fail(format!("the directive %{other} is not supported")),
         };
@@ -206,7 +206,7 @@ pub(super) fn str_format(
             ("d", _, Some(_)) if value.as_int().is_some() => print(budget, &mut out, value)?,
             (_, Some(precision), Some(number)) => {
                 let precision = precision.min(MAX_PRECISION);
-                out.push(&format!("{number:.precision$}"), Origin::Template)?;
+                out.push(&fixed_point(budget, number, precision)?, Origin::Template)?;
             }
             _ => {
                 return fail(format!(
@@ -219,6 +219,14 @@ pub(super) fn str_format(
     }
     out.push_slice(format, at..format.len())?;
     Ok(out.finish())
+}
+
+/// A number with `precision` digits after the decimal point. The steps are counted when they are done, since they are
+/// those of at most some hundred digits.
+pub(super) fn fixed_point(budget: &Budget, number: f64, precision: usize) -> Result<String> {
+    let written = format!("{number:.precision$}");
+    budget.spend_reading(written.len())?;
+    Ok(written)
 }
 
 fn shortened(text: &str) -> String {

@@ -50,6 +50,7 @@ struct ListInner {
     kind: ListKind,
     items: Vec<Value>,
     depth: u32,
+    is_hashable: bool,
     _held: Held,
 }
 
@@ -79,18 +80,39 @@ pub(crate) enum Callable {
 pub(crate) struct MacroValue {
     pub(crate) definition: MacroId,
     pub(crate) captured: Vec<(Name, Value)>,
-    pub(crate) _held: Held,
+    depth: u32,
+    _held: Held,
+}
+
+impl MacroValue {
+    /// A macro whose memory is reserved.
+    pub(crate) fn new(
+        definition: MacroId,
+        captured: Vec<(Name, Value)>,
+        held: Held,
+    ) -> Result<Self> {
+        // A macro captures those before it, and values are dropped recursively.
+        let depth = checked_depth(captured.iter().map(|(_, value)| value))?;
+        Ok(Self {
+            definition,
+            captured,
+            depth,
+            _held: held,
+        })
+    }
 }
 
 impl List {
     pub(crate) fn new(budget: &Budget, kind: ListKind, items: Vec<Value>) -> Result<Self> {
         budget.spend(1 + items.len() as u64 / 8)?;
         let depth = checked_depth(items.iter())?;
+        let is_hashable = kind == ListKind::Tuple && items.iter().all(Value::is_hashable);
         let held = budget.hold(64 + items.capacity() * size_of::<Value>())?;
         Ok(Self(Rc::new(ListInner {
             kind,
             items,
             depth,
+            is_hashable,
             _held: held,
         })))
     }
@@ -282,10 +304,7 @@ impl Value {
             Self::Callable(callable) => match &**callable {
                 Callable::Function(_) => 0,
                 Callable::Method(value, _) => 1 + value.depth(),
-                Callable::Macro(value) => {
-                    let depths = value.captured.iter().map(|(_, value)| value.depth());
-                    1 + depths.max().unwrap_or(0)
-                }
+                Callable::Macro(value) => value.depth,
             },
             _ => 0,
         }
@@ -293,10 +312,8 @@ impl Value {
 
     fn is_hashable(&self) -> bool {
         match self {
-            Self::List(list) if list.kind() == ListKind::Tuple => {
-                list.items().iter().all(Self::is_hashable)
-            }
-            Self::List(_) | Self::Map(_) => false,
+            Self::List(list) => list.0.is_hashable,
+            Self::Map(_) => false,
             _ => true,
         }
     }
