@@ -68,4 +68,7 @@ pub enum ChatError {
         /// The system's reason.
         problem: String,
     },
+    /// Rendering panicked, which is a fault of this library.
+    #[error("a fault in this library ended the rendering of the chat template; please report it")]
+    Panicked,
 }

@@ -38,7 +38,8 @@ pub struct ChatOptions {
     pub tools: Option<Vec<Json>>,
     /// Documents for templates that ground answers in them.
     pub documents: Option<Vec<Json>>,
-    /// Additional variables of the template, by name (`chat_template_kwargs` in other tools).
+    /// Additional variables of the template, by name (`chat_template_kwargs` in other tools). `messages` and
+    /// `add_generation_prompt` are refused, since they are inputs of their own.
     pub variables: Map<String, Json>,
     /// The time that `strftime_now` returns, in UTC.
     pub now: SystemTime,
@@ -124,7 +125,7 @@ impl ChatTemplate {
     /// # Errors
     /// [`ChatError::Raised`] if the template refuses the conversation, for instance because roles do not alternate;
     /// [`ChatError::Render`] and [`ChatError::Limit`] with the line of the failure; [`ChatError::Syntax`] if the
-    /// template does not parse.
+    /// template does not parse; [`ChatError::Options`] if the options contradict one another or the conversation.
     pub fn render(
         &self,
         messages: &[ChatMessage],
@@ -135,6 +136,7 @@ impl ChatTemplate {
                 problem: "the final message is either continued or followed by the beginning of an answer".into(),
             });
         }
+        check_variables(&options.variables)?;
         let template = self.chosen(options)?;
         let render = |messages: &[ChatMessage]| {
             on_large_stack(|| self.render_here(template, messages, options))?
@@ -207,16 +209,35 @@ impl ChatTemplate {
     }
 }
 
+/// Refuses variables that other inputs of the template would hide.
+fn check_variables(variables: &Map<String, Json>) -> Result<(), ChatError> {
+    for (name, instead) in [
+        ("messages", "it is the conversation"),
+        (
+            "add_generation_prompt",
+            "it is an option of its own, add_generation_prompt",
+        ),
+    ] {
+        if variables.contains_key(name) {
+            return Err(ChatError::Options {
+                problem: format!("the variable {name:?} cannot be set: {instead}"),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Runs on a thread with a stack of known size, since the caller's may be small.
 fn on_large_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T, ChatError> {
-    let no_thread = |problem: String| ChatError::Thread { problem };
     thread::scope(|scope| {
         let builder = thread::Builder::new()
             .name("chat-template".into())
             .stack_size(STACK);
         let spawned = builder.spawn_scoped(scope, run);
-        let thread = spawned.map_err(|error| no_thread(error.to_string()))?;
-        thread.join().map_err(|_| no_thread("it panicked".into()))
+        let thread = spawned.map_err(|error| ChatError::Thread {
+            problem: error.to_string(),
+        })?;
+        thread.join().map_err(|_| ChatError::Panicked)
     })
 }
 
@@ -257,4 +278,15 @@ fn special_tokens(config: &Map<String, Json>) -> BTreeMap<String, String> {
             Some((name.clone(), token.to_owned()))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_not_reported_as_a_missing_thread() {
+        let result = on_large_stack::<()>(|| panic!("a fault"));
+        assert_eq!(result, Err(ChatError::Panicked));
+    }
 }

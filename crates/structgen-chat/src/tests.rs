@@ -130,12 +130,27 @@ fn a_prefill_follows_the_prompt_as_it_is() {
 }
 
 #[test]
-fn variables_reach_the_template_and_messages_are_not_shadowed() {
+fn variables_reach_the_template_and_those_with_a_place_of_their_own_are_refused() {
     let chat = template("{{ enable_thinking }} {{ messages | length }}").unwrap();
-    let mut options = options();
-    { &mut options.variables }.insert("enable_thinking".into(), json!(false));
-    { &mut options.variables }.insert("messages".into(), json!("nonsense"));
-    assert_eq!(chat.render(&[], &options).unwrap().text(), "False 0");
+    let rendered = |name: &str, value| {
+        let mut options = options();
+        options.variables.insert(name.into(), value);
+        { chat.render(&[], &options) }
+            .map(|prompt| prompt.text().to_owned())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        rendered("enable_thinking", json!(false)).unwrap(),
+        "False 0"
+    );
+    assert_eq!(
+        rendered("messages", json!("nonsense")).unwrap_err(),
+        "the variable \"messages\" cannot be set: it is the conversation"
+    );
+    assert_eq!(
+        rendered("add_generation_prompt", json!(false)).unwrap_err(),
+        "the variable \"add_generation_prompt\" cannot be set: it is an option of its own, add_generation_prompt"
+    );
 }
 
 #[test]
@@ -465,6 +480,26 @@ fn values_with_shared_parts_are_not_read_again_and_again() {
     assert!(
         error.to_string().contains("cannot be the key of a map"),
         "{error}"
+    );
+}
+
+#[test]
+fn values_without_an_order_are_sorted_or_refused() {
+    let list = |other: &str| {
+        format!(
+            "{{% set ns = namespace(l=[]) %}}{{% for i in range(40) %}}{{% set ns.l = ns.l + \
+             [{other} if i % 3 == 0 else i * 7919 % 101] %}}{{% endfor %}}"
+        )
+    };
+    let numbers = list("'nan' | float");
+    let sorted = "{{ ns.l | sort | length }} {{ ns.l | sort(reverse=true) | length }}";
+    assert_eq!(render(&(numbers + sorted)).unwrap(), "40 40");
+    let error = render(&(list("'a'") + "{{ ns.l | sort }}")).unwrap_err();
+    assert!(error.to_string().contains("have no order"), "{error}");
+    let words = "{{ ['b', 'C', 'B', 'a'] | sort }} {{ ['b', 'C', 'B', 'a'] | sort(reverse=true) }}";
+    assert_eq!(
+        render(words).unwrap(),
+        "['a', 'b', 'B', 'C'] ['C', 'b', 'B', 'a']"
     );
 }
 

@@ -94,7 +94,7 @@ fn no_mutant_panics() {
         let template = ChatTemplate::from_sources(sources, "{}").unwrap();
         match template.render(messages, &options) {
             Ok(_) => rendered += 1,
-            Err(ChatError::Thread { .. }) => panic!("{source}"),
+            Err(ChatError::Panicked | ChatError::Thread { .. }) => panic!("{source}"),
             Err(_) => {}
         }
     }

@@ -66,33 +66,41 @@ fn sort_key(budget: &Budget, value: Value, is_case_sensitive: bool) -> Result<Va
     }
 }
 
-/// Sorts by keys, which must be comparable.
-fn sorted(
-    budget: &Budget,
-    mut keyed: Vec<(Value, Value)>,
-    is_reversed: bool,
-) -> Result<Vec<Value>> {
-    let mut failure = None;
-    keyed.sort_by(|(a, _), (b, _)| {
-        if failure.is_some() {
-            return Ordering::Equal;
-        }
-        let order = a
-            .order(budget, b)
-            .map(|order| order.unwrap_or(Ordering::Equal));
-        match order {
-            Ok(order) if is_reversed => order.reverse(),
-            Ok(order) => order,
-            Err(error) => {
-                failure = Some(error);
-                Ordering::Equal
-            }
-        }
-    });
-    match failure {
-        Some(error) => Err(error),
-        None => Ok(keyed.into_iter().map(|(_, value)| value).collect()),
+/// Sorts by keys, which must be comparable, and keeps the order of those that are equal.
+fn sorted(budget: &Budget, keyed: Vec<(Value, Value)>, is_reversed: bool) -> Result<Vec<Value>> {
+    let before = match is_reversed {
+        true => Ordering::Greater,
+        false => Ordering::Less,
+    };
+    let is_before =
+        |(a, _): &(Value, Value), (b, _): &(Value, Value)| Ok(a.order(budget, b)? == Some(before));
+    let sorted = merge_sorted(keyed, &is_before)?;
+    Ok(sorted.into_iter().map(|(_, value)| value).collect())
+}
+
+/// A merge sort that ends with the first failure. Unlike the standard library's sort, it never panics, though the order
+/// of NaN and other numbers is none.
+fn merge_sorted<T>(
+    mut items: Vec<T>,
+    is_before: &impl Fn(&T, &T) -> Result<bool>,
+) -> Result<Vec<T>> {
+    if items.len() < 2 {
+        return Ok(items);
     }
+    let mut merged = Vec::with_capacity(items.len());
+    let right = items.split_off(items.len() / 2);
+    let mut left = merge_sorted(items, is_before)?.into_iter().peekable();
+    let mut right = merge_sorted(right, is_before)?.into_iter().peekable();
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let next = if is_before(b, a)? {
+            &mut right
+        } else {
+            &mut left
+        };
+        merged.extend(next.next());
+    }
+    merged.extend(left.chain(right));
+    Ok(merged)
 }
 
 fn is_true(value: Option<Value>) -> bool {
