@@ -24,6 +24,12 @@ pub enum ToolError {
         /// What is expected instead.
         expected: &'static str,
     },
+    /// A tool has a field that no form of tools has.
+    #[error("{pointer}: a tool has no such field")]
+    UnknownField {
+        /// Its JSON Pointer into the list: `#/0/function/paramters`.
+        pointer: String,
+    },
     /// A tool's name has a character that some format cannot represent, or is empty or too long.
     #[error("the tool name {name:?} is not usable: 1 to 128 letters, digits and `_-.:/` are")]
     Name {

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value, json};
+use structgen_grammar::json_pointer;
 
 use crate::ToolError;
 
@@ -19,6 +20,29 @@ pub struct Tool {
 
 /// The maximum length of a name in bytes.
 const LONGEST_NAME: usize = 128;
+
+/// The fields for the schema of the arguments.
+const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "inputSchema"];
+
+/// The fields of a tool besides its schema: those of OpenAI's API; and those of other APIs that only inform people,
+/// clients and chat templates.
+const FIELDS: [&str; 12] = [
+    "type",
+    "name",
+    "description",
+    "strict",
+    // The Model Context Protocol.
+    "title",
+    "annotations",
+    "outputSchema",
+    "icons",
+    "_meta",
+    // Anthropic's API.
+    "cache_control",
+    // Functions as transformers describes them.
+    "return",
+    "response",
+];
 
 /// Whether the character is valid in names: none of these occurs in what surrounds a name.
 pub(crate) fn is_name_char(c: char) -> bool {
@@ -45,7 +69,8 @@ impl Tool {
 
     /// Parses a list of tools in JSON: `{"type": "function", "function": {"name", "description"?, "parameters"?}}` or
     /// the inner object alone, in which the schema may be called `parameters`, `input_schema` or `inputSchema`. A tool
-    /// without one takes no arguments. The list may be under `tools` in an object.
+    /// without one takes no arguments. Fields that only describe a tool, such as `strict` or those of the Model Context
+    /// Protocol, do not affect the grammar; unknown ones are refused. The list may be under `tools` in an object.
     ///
     /// ```
     /// use structgen_tools::Tool;
@@ -61,7 +86,8 @@ impl Tool {
     /// ```
     ///
     /// # Errors
-    /// [`ToolError::NotJson`], [`ToolError::NotATool`], [`ToolError::Name`] and [`ToolError::Duplicate`].
+    /// [`ToolError::NotJson`], [`ToolError::NotATool`], [`ToolError::UnknownField`], [`ToolError::Name`] and
+    /// [`ToolError::Duplicate`].
     pub fn list(json: &str) -> Result<Vec<Self>, ToolError> {
         let value: Value = serde_json::from_str(json).map_err(|error| ToolError::NotJson {
             line: error.line(),
@@ -114,28 +140,20 @@ impl Tool {
     }
 
     fn from_value(value: &Value, mut pointer: String) -> Result<Self, ToolError> {
-        let object = |value: &Value, pointer: &str| -> Result<Map<String, Value>, ToolError> {
-            let found = value.as_object().cloned();
-            found.ok_or_else(|| wrong(pointer.to_owned(), "an object"))
-        };
         let mut tool = object(value, &pointer)?;
+        check_type(tool, &pointer)?;
         if let Some(function) = tool.get("function") {
+            check_fields(tool, &pointer, |key| matches!(key, "type" | "function"))?;
             pointer.push_str("/function");
             tool = object(function, &pointer)?;
         }
+        check_fields(tool, &pointer, |key| {
+            SCHEMAS.contains(&key) || FIELDS.contains(&key)
+        })?;
         let Some(Value::String(name)) = tool.get("name") else {
             return Err(wrong(format!("{pointer}/name"), "the tool's name"));
         };
-        let schemas = ["parameters", "input_schema", "inputSchema"];
-        let parameters = schemas.iter().find_map(|key| tool.get(*key));
-        let parameters = match parameters {
-            // The form in which models are told about tools without arguments.
-            None | Some(Value::Null) => {
-                json!({"type": "object", "properties": {}, "additionalProperties": false})
-            }
-            Some(schema) => schema.clone(),
-        };
-        let mut made = Self::new(name.as_str(), parameters)?;
+        let mut made = Self::new(name.as_str(), parameters(tool, &pointer)?)?;
         made.description = match tool.get("description") {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
@@ -143,6 +161,53 @@ impl Tool {
         };
         Ok(made)
     }
+}
+
+fn object<'v>(value: &'v Value, pointer: &str) -> Result<&'v Map<String, Value>, ToolError> {
+    let found = value.as_object();
+    found.ok_or_else(|| wrong(pointer.to_owned(), "an object"))
+}
+
+/// Refuses tools that are not functions. Anthropic's API calls functions `custom`, as OpenAI's calls tools without a
+/// schema.
+fn check_type(tool: &Map<String, Value>, pointer: &str) -> Result<(), ToolError> {
+    match tool.get("type") {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(kind)) if kind == "function" => Ok(()),
+        Some(Value::String(kind)) if kind == "custom" && tool.contains_key("input_schema") => {
+            Ok(())
+        }
+        Some(_) => Err(wrong(format!("{pointer}/type"), "\"function\"")),
+    }
+}
+
+fn check_fields(
+    tool: &Map<String, Value>,
+    pointer: &str,
+    is_known: impl Fn(&str) -> bool,
+) -> Result<(), ToolError> {
+    match tool.keys().find(|key| !is_known(key)) {
+        Some(key) => Err(ToolError::UnknownField {
+            pointer: format!("{pointer}/{}", json_pointer::escaped(key)),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Returns the schema of a tool's arguments.
+fn parameters(tool: &Map<String, Value>, pointer: &str) -> Result<Value, ToolError> {
+    let mut schemas = { SCHEMAS.iter() }
+        .filter_map(|key| Some((key, tool.get(*key)?)))
+        .filter(|(_, schema)| !schema.is_null());
+    let first = schemas.next();
+    if let Some((key, _)) = schemas.next() {
+        return Err(wrong(format!("{pointer}/{key}"), "no second schema"));
+    }
+    Ok(match first {
+        // The form in which models are told about tools without arguments.
+        None => json!({"type": "object", "properties": {}, "additionalProperties": false}),
+        Some((_, schema)) => schema.clone(),
+    })
 }
 
 /// # Errors

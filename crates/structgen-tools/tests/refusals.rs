@@ -163,6 +163,30 @@ fn lists_of_tools_are_refused_by_place() {
             "#/0/description: a text",
         ),
         (
+            r#"[{"name": "add", "paramters": {"type": "object"}}]"#,
+            "#/0/paramters: a tool has no such field",
+        ),
+        (
+            r#"[{"type": "function", "function": {"name": "a", "b/c": 1}}]"#,
+            "#/0/function/b~1c: a tool has no such field",
+        ),
+        (
+            r#"[{"type": "function", "name": "a", "function": {"name": "a"}}]"#,
+            "#/0/name: a tool has no such field",
+        ),
+        (
+            r#"[{"type": "web_search"}]"#,
+            "#/0/type: \"function\" is expected here",
+        ),
+        (
+            r#"[{"type": "custom", "name": "a"}]"#,
+            "#/0/type: \"function\" is expected here",
+        ),
+        (
+            r#"[{"name": "a", "parameters": {}, "inputSchema": {}}]"#,
+            "#/0/inputSchema: no second schema",
+        ),
+        (
             r#"[{"name": "a"}, {"name": "a"}]"#,
             "two tools of the name \"a\"",
         ),
@@ -171,6 +195,16 @@ fn lists_of_tools_are_refused_by_place() {
         assert!(error.contains(says), "{error}");
     }
     assert!(Tool::list(&"[".repeat(1_000_000)).is_err());
+    // The forms of several APIs.
+    for tool in [
+        r#"{"type": "function", "name": "f", "parameters": {}, "strict": true}"#,
+        r#"{"type": "custom", "name": "f", "input_schema": {}, "cache_control": {"type": "ephemeral"}}"#,
+        r#"{"name": "f", "title": "F", "inputSchema": {}, "outputSchema": {}, "annotations": {}}"#,
+        r#"{"function": {"name": "f", "parameters": {}, "return": {"type": "string"}}}"#,
+    ] {
+        let tools = Tool::list(&format!("[{tool}]")).expect("it is a tool");
+        assert_eq!(tools[0].parameters, json!({}));
+    }
 }
 
 #[test]
