@@ -49,8 +49,10 @@ pub(super) struct ObjectCall {
     /// Where the key's value begins.
     value: Option<usize>,
     pub(super) name: Option<String>,
-    /// Arguments that preceded the name.
+    /// Arguments that preceded the name, or that are a string so far.
     held: String,
+    /// Whether the arguments are a string that is not complete.
+    is_string: bool,
 }
 
 /// The result of a character of a call.
@@ -86,11 +88,14 @@ impl ObjectCall {
         self.json.push(c);
         let top = depth == 1 && !was_string;
         if top && matches!(c, ',' | '}') {
-            self.end_value(name_key, &mut progress);
+            self.end_value(name_key, arguments_key, &mut progress);
         } else if let Some(from) = self.value
             && self.key.as_deref() == Some(arguments_key)
             && !(self.text.len() == from && is_space(c))
         {
+            if self.text.len() == from {
+                self.is_string = c == '"';
+            }
             self.held.push(c);
         } else if self.value.is_some_and(|from| self.text.len() == from) && is_space(c) {
             self.value = Some(self.text.len() + c.len_utf8());
@@ -104,17 +109,24 @@ impl ObjectCall {
             ':' if top && self.value.is_none() => self.value = Some(self.text.len()),
             _ => {}
         }
-        if self.name.is_some() {
+        if self.name.is_some() && !self.is_string {
             progress.arguments = std::mem::take(&mut self.held);
         }
         progress.done = self.json.depth == 0;
         Some(progress)
     }
 
-    fn end_value(&mut self, name_key: &str, progress: &mut Progress) {
+    fn end_value(&mut self, name_key: &str, arguments_key: &str, progress: &mut Progress) {
         let (Some(key), Some(from)) = (self.key.take(), self.value.take()) else {
             return;
         };
+        // Some models encode the arguments once more. A string that cannot be decoded is an error of the whole call.
+        if key == arguments_key
+            && std::mem::take(&mut self.is_string)
+            && let Ok(decoded) = serde_json::from_str(&self.held)
+        {
+            self.held = decoded;
+        }
         if key == name_key
             && self.name.is_none()
             && let Ok(name) = serde_json::from_str(&self.text[from..])
@@ -152,6 +164,21 @@ mod tests {
             assert_eq!(call.name.as_deref(), Some("f"));
             assert_eq!(arguments, r#"{"a": "}\"]"}"#);
             assert!(call.value().is_ok());
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_a_string_are_decoded_before_they_are_streamed() {
+        for text in [
+            r#"{"name": "f", "arguments": "{\"a\": [1, \"}\"]}" }"#,
+            r#"{"arguments" :"{\"a\": [1, \"}\"]}", "name": "f"}"#,
+        ] {
+            let mut call = ObjectCall::default();
+            let mut arguments = String::new();
+            for c in text.chars() {
+                arguments.push_str(&call.push(c, "name", "arguments").unwrap().arguments);
+            }
+            assert_eq!(arguments, r#"{"a": [1, "}"]}"#, "{text}");
         }
     }
 }
