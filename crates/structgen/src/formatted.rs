@@ -16,7 +16,7 @@ use structgen_grammar::{Indent, Whitespace};
 /// [`Bounded`](Whitespace::Bounded) none.
 pub fn format_json(json: &str, whitespace: Whitespace) -> String {
     let mut out = String::with_capacity(json.len());
-    let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
     let mut rest = json.chars().peekable();
     while let Some(character) = rest.next() {
         if in_string {
@@ -29,7 +29,8 @@ pub fn format_json(json: &str, whitespace: Whitespace) -> String {
             continue;
         }
         if let '}' | ']' = character {
-            depth -= 1;
+            // Text that is not JSON may close what it did not open.
+            depth = depth.saturating_sub(1);
             if !out.ends_with(['{', '[']) {
                 break_line(&mut out, whitespace, depth);
             }
@@ -103,5 +104,6 @@ mod tests {
             indent: Indent::Tab,
         };
         assert_eq!(format_json("[1]", tabs), "[\n\t1\n]");
+        assert_eq!(format_json("]}[1]", tabs), "\n]\n}[\n\t1\n]");
     }
 }

@@ -4,6 +4,8 @@
 //! the schema itself, and what the notation omits (long patterns, `not`, dependencies) is still enforced. The reference
 //! is `training/notation.py`; both render `tests/data/notation.jsonl` identically.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 /// The version of the prompt that this crate writes; a model's `tokenizer_config.json` names the version it was trained
@@ -17,11 +19,18 @@ const MAX_DEPTH: usize = 64;
 /// A rendering longer than this continues with `any` only; no model of this kind could read it.
 const MAX_BYTES: usize = 1 << 16;
 
+/// Maximum number of schemas to render, counted each time that they are referred to, before the rendering continues
+/// with `any` only. Schemas without a text of their own can multiply without bytes.
+const MAX_VISITS: usize = 1 << 16;
+
 /// Longer patterns are omitted.
 const MAX_PATTERN_CHARS: usize = 60;
 
 /// Longer descriptions are cut.
 const MAX_DESCRIPTION_CHARS: usize = 200;
+
+/// How many characters of a description are looked at, including whitespace.
+const MAX_DESCRIPTION_READ: usize = 1 << 12;
 
 /// Maximum number of references to follow to a description.
 const MAX_REFERENCES: usize = 8;
@@ -72,6 +81,8 @@ pub(crate) struct Renderer<'s> {
     depth: usize,
     /// Bytes of finished members, which references can multiply.
     written: usize,
+    /// The number of schemas rendered so far.
+    visits: usize,
 }
 
 impl<'s> Renderer<'s> {
@@ -81,6 +92,7 @@ impl<'s> Renderer<'s> {
             references: Vec::new(),
             depth: 0,
             written: 0,
+            visits: 0,
         }
     }
 
@@ -90,9 +102,10 @@ impl<'s> Renderer<'s> {
 
     /// Returns the members of the union: without duplicates, `null` last, and only `any` if one is `any`.
     fn members(&mut self, schema: &'s Value) -> Vec<String> {
-        if self.depth >= MAX_DEPTH || self.written > MAX_BYTES {
+        if self.depth >= MAX_DEPTH || self.written > MAX_BYTES || self.visits >= MAX_VISITS {
             return any();
         }
+        self.visits += 1;
         self.depth += 1;
         let members = match schema {
             Value::Object(schema) => self.members_of(schema),
@@ -179,11 +192,12 @@ impl<'s> Renderer<'s> {
 
     fn object(&mut self, schema: &'s Map<String, Value>) -> String {
         let required = schema.get("required").and_then(Value::as_array);
+        let required = required.into_iter().flatten();
+        let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
         let properties = schema.get("properties").and_then(Value::as_object);
         let mut parts = Vec::new();
         for (key, value) in properties.into_iter().flatten() {
-            let is_required = required.is_some_and(|keys| keys.iter().any(|name| name == key));
-            let optional = if is_required { "" } else { "?" };
+            let optional = if required.contains(&**key) { "" } else { "?" };
             let value = self.described(value);
             parts.push(format!("{}{optional}:{value}", Value::from(key.as_str())));
         }
@@ -209,7 +223,7 @@ impl<'s> Renderer<'s> {
     pub(crate) fn description(&self, mut schema: &'s Value) -> Option<String> {
         for _ in 0..MAX_REFERENCES {
             let description = schema.get("description").and_then(Value::as_str);
-            let line = description.unwrap_or("").split_whitespace();
+            let line = first(description.unwrap_or(""), MAX_DESCRIPTION_READ).split_whitespace();
             // One word more than fits is enough to cut.
             let line: Vec<&str> = line.take(MAX_DESCRIPTION_CHARS + 1).collect();
             if !line.is_empty() {
@@ -224,8 +238,16 @@ impl<'s> Renderer<'s> {
 
 /// Formats a description, cut, as it follows a type.
 pub(crate) fn in_brackets(said: &str) -> String {
-    let cut: String = said.chars().take(MAX_DESCRIPTION_CHARS).collect();
+    let cut = first(said, MAX_DESCRIPTION_CHARS);
     format!(" ({})", cut.trim_end())
+}
+
+/// Returns the first characters of a text.
+fn first(text: &str, most: usize) -> &str {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
 }
 
 /// Renders the format of a string, its pattern, or its lengths.
@@ -235,7 +257,7 @@ fn string(schema: &Map<String, Value>) -> String {
         return format.to_owned();
     }
     match of("pattern") {
-        Some(pattern) if pattern.chars().count() <= MAX_PATTERN_CHARS => {
+        Some(pattern) if first(pattern, MAX_PATTERN_CHARS).len() == pattern.len() => {
             format!("string/{pattern}/")
         }
         _ => format!("string{}", between(schema, "minLength", "maxLength")),
@@ -319,7 +341,7 @@ fn tidy(members: Vec<String>) -> Vec<String> {
     if members.iter().any(|member| member == "any") {
         return any();
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let (mut nulls, mut others) = (Vec::new(), Vec::new());
     for member in members {
         if seen.insert(member.clone()) {
@@ -398,16 +420,33 @@ mod tests {
         );
     }
 
-    #[test]
-    fn references_that_double_at_every_step_stay_bounded() {
+    /// A schema that refers to the next one twice, 60 times in a row.
+    fn doubling(last: Value, pair: impl Fn(&Value) -> Value) -> Value {
         let mut defs = Map::new();
         for i in 0..60 {
             let next = json!({"$ref": format!("#/$defs/{}", i + 1)});
-            let pair = json!({"type": "object", "properties": {"a": next, "b": next}});
-            defs.insert(i.to_string(), pair);
+            defs.insert(i.to_string(), pair(&next));
         }
-        defs.insert("60".into(), json!({"type": "string"}));
-        let rendered = compact_notation(&json!({"$defs": defs, "$ref": "#/$defs/0"}));
+        defs.insert("60".into(), last);
+        json!({"$defs": defs, "$ref": "#/$defs/0"})
+    }
+
+    #[test]
+    fn references_that_double_at_every_step_stay_bounded() {
+        let pair = |next: &Value| json!({"type": "object", "properties": {"a": next, "b": next}});
+        let rendered = compact_notation(&doubling(json!({"type": "string"}), pair));
         assert!(rendered.len() < 20 * MAX_BYTES, "{}", rendered.len());
+        let pair = |next: &Value| json!({"anyOf": [next, next]});
+        check(doubling(json!({"enum": []}), pair), "any");
+    }
+
+    #[test]
+    fn a_long_description_is_cut() {
+        let said = "ä ".repeat(MAX_DESCRIPTION_READ);
+        let schema = json!({"items": {"type": "string", "description": said}});
+        check(
+            schema,
+            &format!("[string ({})]", "ä ".repeat(100).trim_end()),
+        );
     }
 }
