@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
+use structgen_constraint::MatcherError;
 use structgen_decode::{
     GenerateError, GenerateOptions, Output, Outputs, Run, confidence::SpanScore,
 };
@@ -65,7 +66,8 @@ impl PassingOn {
         })
     }
 
-    /// Submits the request for the next field.
+    /// Submits the request for the next field; returns `None` if there is none, or the larger model's constraint does
+    /// not allow the document before it.
     pub(crate) fn next(&mut self) -> Result<Option<Run>> {
         let (Some((_, span)), Some(constraint)) = (self.rest.front(), &self.request.constraint)
         else {
@@ -77,7 +79,15 @@ impl PassingOn {
         let model = self.larger.model();
         let (tokens, end) = self.tokens_before(&self.document[span.clone()])?;
         self.before = self.written[end..].to_owned();
-        let value = ValueRequest::new(&self.request.prompt, constraint, &tokens, &self.before)?;
+        let value = ValueRequest::new(&self.request.prompt, constraint, &tokens, &self.before);
+        let value = match value {
+            // It does not allow what comes after that either.
+            Err(Error::Matcher(MatcherError::TokenRefused { .. } | MatcherError::Finished)) => {
+                self.rest.clear();
+                return Ok(None);
+            }
+            value => value?,
+        };
         let mut options = self.request.options.clone();
         let most = options.max_new_tokens.unwrap_or(usize::MAX);
         options.max_new_tokens = Some(model.room_after(&value.request.prompt, most));

@@ -149,8 +149,9 @@ impl SchemaExtractor {
     /// `below` is requested from `larger`, an extractor of the same schema with another model.
     ///
     /// In sequence, such fields get the value that the larger model generates greedily after the part of the document
-    /// before them; all other values are kept. An answer is ignored if the document would not be valid with it. Missing
-    /// parts of the document, such as an optional property, are not fields and not requested.
+    /// before them; all other values are kept. An answer is ignored if the document would not be valid with it. After a
+    /// value that the larger model may not write, such as one that is not in the text, nothing more is requested.
+    /// Missing parts of the document, such as an optional property, are not fields and not requested.
     /// [`Field::is_passed_on`](crate::Field::is_passed_on) reports which fields changed models. The text has to fit
     /// into the larger model's context. The larger model's constraint must allow JSON without whitespace.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Fields with low confidence are requested from another model.
 
 use serde_json::{Value, json};
-use structgen::{Extraction, GenerateOptions, Model, SchemaExtractor, SchemaOptions};
+use structgen::{Extraction, GenerateOptions, Model, SchemaExtractor, SchemaOptions, Source};
 
 use crate::support::{golden_model, model};
 
@@ -70,4 +70,33 @@ fn all_fields_can_be_passed_on() {
         assert!(!field.is_passed_on || !field.is_grounded);
         assert!((0.0..=1.0).contains(&field.confidence.unwrap()));
     }
+}
+
+#[test]
+fn a_value_that_the_larger_model_may_not_write_stays() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"id": {"const": 987654}, "name": {"type": "string", "maxLength": 20}},
+        "required": ["id", "name"],
+    });
+    let extractor = |model, schema: &Value, options| {
+        SchemaExtractor::new(model, schema.clone(), &options, GenerateOptions::default()).unwrap()
+    };
+    let small = || extractor(golden_model(), &schema, SchemaOptions::new());
+    let mut loose = schema.clone();
+    loose["properties"]["id"] = json!({"type": "integer"});
+    let grounded = SchemaOptions::new().with_source(Source::Input);
+    let larger = extractor(model(), &loose, grounded);
+    let alone = { small().with_larger(larger.clone(), 0.0) }
+        .extract(TEXT)
+        .unwrap();
+    let [id, name] = &alone.fields[..] else {
+        panic!("{:?}", alone.fields)
+    };
+    // `id` has only one value, and `name` goes to the larger model, which would have to write the `id` before it.
+    assert!(id.confidence > name.confidence);
+    let below = (id.confidence.unwrap() + name.confidence.unwrap()) / 2.0;
+    let found = small().with_larger(larger, below).extract(TEXT).unwrap();
+    assert_eq!(found.value, alone.value);
+    assert!(found.fields.iter().all(|field| !field.is_passed_on));
 }
