@@ -55,8 +55,13 @@ impl Searches {
         while (self.running.is_empty() || (self.running.len() + 1) * width <= rows)
             && let Some((field, span)) = self.rest.pop_front()
         {
-            let search = self.submit(output, field, &span)?;
-            self.running.push_back(search);
+            match self.submit(output, field, &span) {
+                Err(error) if error.is_queue_full() && !self.running.is_empty() => {
+                    self.rest.push_front((field, span));
+                    break;
+                }
+                search => self.running.push_back(search?),
+            }
         }
         Ok(self.running.pop_front())
     }

@@ -164,6 +164,14 @@ impl fmt::Debug for Error {
 }
 
 #[cfg(feature = "ort")]
+impl Error {
+    /// Returns whether a request was refused only because too many others wait.
+    pub(crate) fn is_queue_full(&self) -> bool {
+        matches!(self, Self::Generate(GenerateError::QueueFull { .. }))
+    }
+}
+
+#[cfg(feature = "ort")]
 impl From<structgen_ort::RuntimeError> for Error {
     fn from(error: structgen_ort::RuntimeError) -> Self {
         Self::Load(error.into())

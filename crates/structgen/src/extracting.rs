@@ -131,8 +131,6 @@ impl<T> Extracting<T> {
         text: &str,
         windows: Vec<Range<usize>>,
     ) -> Result<Self> {
-        let model = extractor.model();
-        let most = model.engine().capacity();
         let mut extracting = Self {
             extractor,
             runs: VecDeque::new(),
@@ -145,10 +143,9 @@ impl<T> Extracting<T> {
             ungrounded: Ungrounded::default(),
             value: PhantomData,
         };
-        // As many as can run, plus one per worker to continue with.
-        for _ in 0..most {
-            extracting.submit_next()?;
-        }
+        // Other texts may be in progress, and need the queue: the other windows are submitted once this text is waited
+        // for.
+        extracting.submit_more(1)?;
         Ok(extracting)
     }
 
@@ -157,10 +154,32 @@ impl<T> Extracting<T> {
         self.runs.front_mut()
     }
 
-    fn submit_next(&mut self) -> Result<()> {
-        let Some(window) = self.rest.pop_front() else {
-            return Ok(());
-        };
+    /// Returns the next run to wait for. As many others are kept in progress as can run, plus one per worker to
+    /// continue with, if the queue has room for them.
+    fn next_run(&mut self) -> Result<Option<Run>> {
+        self.submit_more(self.extractor.model().engine().capacity())?;
+        Ok(self.runs.pop_front())
+    }
+
+    /// Submits windows until `most` are in progress, or the queue has room for none but the first.
+    fn submit_more(&mut self, most: usize) -> Result<()> {
+        let engine = self.extractor.model().engine().clone();
+        while self.runs.len() < most
+            && (self.runs.is_empty() || engine.waiting() < engine.limits().queue)
+            && let Some(window) = self.rest.pop_front()
+        {
+            match self.submit_window(window.clone()) {
+                Err(error) if error.is_queue_full() && !self.runs.is_empty() => {
+                    self.rest.push_front(window);
+                    break;
+                }
+                submitted => submitted?,
+            }
+        }
+        Ok(())
+    }
+
+    fn submit_window(&mut self, window: Range<usize>) -> Result<()> {
         let window = &self.text[window];
         let prompt = self.extractor.prompt(window)?;
         let Prepared {
@@ -168,22 +187,21 @@ impl<T> Extracting<T> {
             grounding,
             found,
         } = self.extractor.prepare(window, prompt)?;
+        // Which answer is taken depends on its probability.
+        request.options.log_probs = true;
+        self.runs.push_back(self.extractor.model().submit(request)?);
         if let Some(grounding) = grounding {
             self.ungrounded.add(grounding.ungrounded);
         }
         self.found.extend(found);
-        // Which answer is taken depends on its probability.
-        request.options.log_probs = true;
-        self.runs.push_back(self.extractor.model().submit(request)?);
         Ok(())
     }
+}
 
-    /// Takes the output of a run.
-    fn take(&mut self, outputs: Outputs, taken: &mut Vec<Output>) -> Result<()> {
-        let first = outputs.outputs.into_iter().next();
-        taken.push(first.unwrap_or(Err(GenerateError::NoOutput))?);
-        self.submit_next()
-    }
+/// Returns the only output of a run.
+fn only(outputs: Outputs) -> Result<Output> {
+    let first = outputs.outputs.into_iter().next();
+    Ok(first.unwrap_or(Err(GenerateError::NoOutput))?)
 }
 
 impl<T: DeserializeOwned> Extracting<T> {
@@ -193,8 +211,8 @@ impl<T: DeserializeOwned> Extracting<T> {
     /// As for [`SchemaExtractor::extract`].
     pub fn wait(mut self) -> Result<Extraction<T>> {
         let mut outputs = Vec::new();
-        while let Some(run) = self.runs.pop_front() {
-            self.take(run.wait()?, &mut outputs)?;
+        while let Some(run) = self.next_run()? {
+            outputs.push(only(run.wait()?)?);
         }
         let mut answer = self.answer(&outputs)?;
         while let Some(passing) = &mut answer.passing
@@ -219,9 +237,8 @@ impl<T: DeserializeOwned> Extracting<T> {
     #[cfg(feature = "async")]
     pub async fn wait_async(mut self) -> Result<Extraction<T>> {
         let mut outputs = Vec::new();
-        while let Some(run) = self.runs.pop_front() {
-            let done = run.await?;
-            self.take(done, &mut outputs)?;
+        while let Some(run) = self.next_run()? {
+            outputs.push(only(run.await?)?);
         }
         let mut answer = self.answer(&outputs)?;
         while let Some(passing) = &mut answer.passing

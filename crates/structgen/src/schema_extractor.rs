@@ -298,7 +298,7 @@ impl SchemaExtractor {
     }
 
     /// Starts to extract a value from a text, without waiting for it. The value may be of any type that accepts what
-    /// matches the schema.
+    /// matches the schema. Of a text that is read in windows, only the first one starts before it is waited for.
     ///
     /// # Errors
     /// Those errors of [`extract`](Self::extract) that are known before anything is generated.

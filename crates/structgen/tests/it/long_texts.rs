@@ -1,14 +1,20 @@
 //! Texts that exceed the model's context.
 
 use serde_json::{Value, json};
-use structgen::decode::GenerateError;
-use structgen::{Error, GenerateOptions, LongText, SchemaExtractor, SchemaOptions, Source};
+use structgen::decode::{GenerateError, SchedulerLimits};
+use structgen::{
+    Error, GenerateOptions, LongText, Model, ModelOptions, SchemaExtractor, SchemaOptions, Source,
+};
 
-use crate::support::model;
+use crate::support::{model, open};
 
 fn extractor(schema: Value) -> SchemaExtractor {
+    extractor_of(model(), schema)
+}
+
+fn extractor_of(model: Model, schema: Value) -> SchemaExtractor {
     SchemaExtractor::new(
-        model(),
+        model,
         schema,
         &SchemaOptions::new(),
         GenerateOptions::default(),
@@ -85,6 +91,22 @@ fn alternatives_of_windows_are_in_the_text() {
             assert!(text.contains(&written), "{}: {written}", field.pointer);
         }
     }
+}
+
+#[test]
+fn many_long_texts_at_a_time_fit_into_a_short_queue() {
+    let mut limits = SchedulerLimits::default();
+    (limits.rows, limits.queue) = (1, 2);
+    let model = open(&ModelOptions::new().with_limits(limits));
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}}, "required": ["name"]});
+    let text = "Mia bought 3 apples in Graz.\n".repeat(250);
+    let extractor = extractor_of(model, schema);
+    let texts = [&*text, &*text, "Otto", &*text];
+    let windows: Vec<usize> = { extractor.extract_all(texts) }
+        .map(|found| found.unwrap().outputs.len())
+        .collect();
+    assert!(windows[0] > 1, "{windows:?}");
+    assert_eq!(windows, [windows[0], windows[0], 1, windows[0]]);
 }
 
 #[test]
