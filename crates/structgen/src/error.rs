@@ -98,6 +98,15 @@ pub enum Error {
     /// A text cannot be tokenized.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// An option of models in folders was set for the embedded model.
+    #[cfg(feature = "embedded")]
+    #[error(
+        "the embedded model does not support the option `{option}`, which is for models in folders"
+    )]
+    EmbeddedModel {
+        /// The name of the option.
+        option: &'static str,
+    },
     /// A model of the embedded kind was trained on another version of the extraction prompt.
     #[cfg(feature = "ort")]
     #[error(

@@ -43,6 +43,8 @@ pub struct Model {
 struct Inner {
     engine: Engine,
     tokenizer: Arc<Tokenizer>,
+    /// The number of end tokens that the tokenizer appends to a text.
+    appended_ends: usize,
     /// The special tokens of the embedded model's prompt, if the tokenizer has them.
     notation: Option<NotationTokens>,
     is_embedded: bool,
@@ -80,8 +82,12 @@ impl Model {
     ///
     /// # Errors
     /// [`Error::Load`] if the runtime library is missing or unusable; the error lists where it was searched for.
+    /// [`Error::EmbeddedModel`] for an option of models in folders.
     #[cfg(feature = "embedded")]
     pub fn embedded(options: &ModelOptions) -> Result<Self> {
+        if let Some(option) = options.only_for_folders() {
+            return Err(Error::EmbeddedModel { option });
+        }
         let runtime = Runtime::load(&options.search())?;
         let assets = &structgen_model::MAIN;
         // Such a small model is fastest on one thread.
@@ -154,10 +160,12 @@ impl Model {
             }
             None => None,
         };
+        let engine = Engine::new(schedulers)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 reader,
-                engine: Engine::new(schedulers)?,
+                appended_ends: appended_ends(&tokenizer, &engine.info().eos),
+                engine,
                 tokenizer,
                 notation: parts.notation,
                 is_embedded: parts.is_embedded,
@@ -173,16 +181,14 @@ impl Model {
     }
 
     /// Encodes a prompt that is trusted: names of special tokens in it are encoded as those tokens, and the tokenizer's
-    /// start tokens are prepended.
+    /// start tokens are prepended. End tokens that the tokenizer appends are left out, since a prompt is to be
+    /// continued.
     ///
     /// # Errors
     /// [`Error::Tokenizer`] if the tokenizer lacks a character.
     pub fn encode_prompt(&self, text: &str) -> Result<Vec<TokenId>> {
         let mut tokens = self.tokenizer().encode_prompt(text, true)?;
-        // Some tokenizers append an end token, but a prompt is to be continued.
-        while { tokens.last() }.is_some_and(|token| self.eos().contains(token)) {
-            tokens.pop();
-        }
+        tokens.truncate(tokens.len().saturating_sub(self.inner.appended_ends));
         Ok(tokens)
     }
 
@@ -397,6 +403,20 @@ fn embedded_source(assets: &structgen_model::Assets, device: Device) -> Result<M
         true => source.sharing_buffers(),
         false => source,
     })
+}
+
+/// Returns the number of end tokens that a tokenizer appends to a text: those after a text that has none itself.
+fn appended_ends(tokenizer: &Tokenizer, eos: &[TokenId]) -> usize {
+    let ends_after = |text| {
+        let tokens = tokenizer.encode_prompt(text, true).ok()?;
+        let ends = { tokens.iter().rev() }.take_while(|token| eos.contains(token));
+        // Otherwise the text has no tokens, and the ends may come before it.
+        Some(ends.count()).filter(|ends| *ends < tokens.len())
+    };
+    ["a", "0", " "]
+        .into_iter()
+        .find_map(ends_after)
+        .unwrap_or(0)
 }
 
 #[cfg(feature = "embedded")]

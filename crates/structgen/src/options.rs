@@ -67,7 +67,8 @@ impl ModelOptions {
         self
     }
 
-    /// Sets the variant of a folder's model file, such as `quantized`, `int8`, `fp16` or `q4`.
+    /// Sets the variant of a folder's model file, such as `quantized`, `int8`, `fp16` or `q4`. The embedded model has
+    /// none, and refuses it.
     #[must_use]
     pub fn with_variant(mut self, variant: impl Into<String>) -> Self {
         self.variant = Some(variant.into());
@@ -136,7 +137,7 @@ impl ModelOptions {
 
     /// Runs every token of every text on its own. This is slow, and meant for models whose graph [quantises
     /// activations](structgen_ort::LoadNote::DynamicQuantization) dynamically: without it, the output of such a model
-    /// may depend on what else is in the batch.
+    /// may depend on what else is in the batch. The embedded model refuses it.
     #[must_use]
     pub fn with_single_tokens(mut self) -> Self {
         self.single_tokens = true;
@@ -186,6 +187,21 @@ impl ModelOptions {
 
     pub(crate) fn device_or(&self, default: Device) -> Device {
         self.device.unwrap_or(default)
+    }
+
+    /// Returns the name of an option that the embedded model would not honour.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn only_for_folders(&self) -> Option<&'static str> {
+        match self {
+            Self {
+                variant: Some(_), ..
+            } => Some("variant"),
+            Self {
+                single_tokens: true,
+                ..
+            } => Some("single_tokens"),
+            _ => None,
+        }
     }
 
     pub(crate) fn load_options(&self) -> LoadOptions {

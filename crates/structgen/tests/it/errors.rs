@@ -28,6 +28,18 @@ fn errors_are_printed_as_sentences() {
         &expect!["Error: no/such/folder cannot be read: there is no such folder"],
     );
     check(
+        Model::embedded(&ModelOptions::new().with_variant("int8")),
+        &expect![
+            "Error: the embedded model does not support the option `variant`, which is for models in folders"
+        ],
+    );
+    check(
+        Model::embedded(&ModelOptions::new().with_single_tokens()),
+        &expect![
+            "Error: the embedded model does not support the option `single_tokens`, which is for models in folders"
+        ],
+    );
+    check(
         Constraint::json_schema_str(
             r#"{"properties": {"a": {"type": "strin"}}}"#,
             &SchemaOptions::new(),

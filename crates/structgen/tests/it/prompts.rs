@@ -12,12 +12,21 @@ use crate::support::{model, runtime};
 
 /// Opens the embedded model's files as a folder, with other names for its special tokens and another template.
 fn folder(dir: &Path, tokenizer_config: &Value) -> Model {
-    let assets = structgen_model::MAIN;
-    let tokenizer = std::str::from_utf8(assets.tokenizer).unwrap();
-    let mut tokenizer = tokenizer.to_owned();
+    let mut tokenizer = tokenizer().to_owned();
     for name in ["schema", "text", "json"] {
         tokenizer = tokenizer.replace(&format!("\"<{name}>\""), &format!("\"<|{name}|>\""));
     }
+    folder_with(dir, tokenizer_config, &tokenizer)
+}
+
+/// The embedded model's `tokenizer.json`.
+fn tokenizer() -> &'static str {
+    std::str::from_utf8(structgen_model::MAIN.tokenizer).unwrap()
+}
+
+/// Opens the embedded model as a folder with another tokenizer.
+fn folder_with(dir: &Path, tokenizer_config: &Value, tokenizer: &str) -> Model {
+    let assets = structgen_model::MAIN;
     fs::write(dir.join("model.onnx"), assets.model).unwrap();
     fs::write(dir.join("config.json"), assets.config).unwrap();
     fs::write(dir.join("tokenizer.json"), tokenizer).unwrap();
@@ -69,6 +78,46 @@ fn a_template_writes_special_tokens_and_a_text_does_not() {
         text.contains(&schema.to_string()) && text.contains(ATTACK),
         "{text}"
     );
+}
+
+/// The embedded model as a folder, with a tokenizer that puts tokens around a text.
+fn wrapping(dir: &Path, before: &[&str], after: &[&str]) -> Model {
+    let mut edited: Value = serde_json::from_str(tokenizer()).unwrap();
+    let named = |names: &[&str]| -> Vec<Value> {
+        let names = names.iter();
+        names
+            .map(|name| json!({"SpecialToken": {"id": name, "type_id": 0}}))
+            .collect()
+    };
+    let text = vec![json!({"Sequence": {"id": "A", "type_id": 0}})];
+    let single = [named(before), text, named(after)].concat();
+    edited["post_processor"] = json!({
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [],
+        "special_tokens": {"<eos>": {"id": "<eos>", "ids": [1], "tokens": ["<eos>"]}},
+    });
+    let config = serde_json::from_str(structgen_model::MAIN.tokenizer_config).unwrap();
+    folder_with(dir, &config, &edited.to_string())
+}
+
+#[test]
+fn only_the_end_tokens_that_the_tokenizer_appends_are_left_out_of_prompts() {
+    let end = [TokenId(1)];
+    let dir = tempfile::tempdir().unwrap();
+    let model = wrapping(dir.path(), &[], &["<eos>"]);
+    assert_eq!(model.eos(), end);
+    let written = |text: &str| model.tokenizer().encode_prompt(text, false).unwrap();
+    for text in ["one two", "one two<eos>", "one<eos><eos>", "<eos>", ""] {
+        assert_eq!(model.encode_prompt(text).unwrap(), written(text), "{text}");
+    }
+    // Some models begin a text with the token that ends it.
+    let dir = tempfile::tempdir().unwrap();
+    let model = wrapping(dir.path(), &["<eos>"], &[]);
+    for text in ["", "one", "<eos>"] {
+        let expected = [&end[..], &written(text)].concat();
+        assert_eq!(model.encode_prompt(text).unwrap(), expected, "{text}");
+    }
 }
 
 #[test]
