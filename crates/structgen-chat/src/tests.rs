@@ -434,6 +434,13 @@ fn hostile_templates_end_soon_with_the_name_of_a_limit() {
             + &"{% macro x() %}{% endmacro %}".repeat(8_000)
             + "{% set ns.p = x %}{% endmacro %}{% set ns = namespace(p=1) %}"
             + &often("", "f(ns.p)"),
+        often(&(big.to_owned() + "{% set ns = namespace(a=1) %}"), "ns[s]"),
+        "{% set ns = namespace() %}".to_owned()
+            + &often("", "1").replace("set x", &format!("set ns.{}", "x".repeat(100_000))),
+        often(
+            "{% set s = 'a' * 100000 %}{% set m = {s ~ 'b': 1, s ~ 'c': 2, s ~ 'd': 3} %}",
+            &format!("m.{}", "a".repeat(100_001)),
+        ),
         often(big, "s.startswith(s)"),
         often(big, "s.endswith((s, s))"),
         often(big, "s.removeprefix(s)"),

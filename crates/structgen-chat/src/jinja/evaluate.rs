@@ -249,6 +249,7 @@ impl<'t> Interpreter<'t> {
 
     /// `value.name`.
     pub(super) fn get_attribute(&mut self, value: &Value, name: &str) -> Result<Value> {
+        self.budget.spend(name.len() as u64 / 64)?;
         match value {
             Value::Map(map) => {
                 if let Some(method) = methods::of_map(name) {

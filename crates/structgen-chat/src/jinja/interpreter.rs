@@ -327,6 +327,7 @@ impl<'t> Interpreter<'t> {
     pub(super) fn set_attribute(&mut self, id: usize, name: Arc<str>, value: Value) -> Result<()> {
         let namespace = &mut self.namespaces[id];
         let length = name.len();
+        self.budget.spend(length as u64 / 64)?;
         if namespace.attributes.insert(name, value).is_none() {
             namespace.held.grow(VARIABLE_BYTES + length)?;
         }

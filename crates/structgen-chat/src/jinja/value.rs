@@ -165,9 +165,17 @@ impl Map {
 
     pub(crate) fn get_str(&self, budget: &Budget, key: &str) -> Result<Option<&Value>> {
         budget.spend(self.0.entries.len() as u64 / 16)?;
-        let is_key = |found: &Value| matches!(found, Value::Text(text) if **text == *key);
-        let entry = self.0.entries.iter().find(|(found, _)| is_key(found));
-        Ok(entry.map(|(_, value)| value))
+        for (found, value) in &self.0.entries {
+            if let Value::Text(text) = found
+                && text.len() == key.len()
+            {
+                budget.spend(key.len() as u64 / 64)?;
+                if **text == *key {
+                    return Ok(Some(value));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 
