@@ -383,3 +383,20 @@ fn parts_that_many_ways_lead_to_are_looked_at_once() {
     let bracket = vocabulary.vocabulary().byte_tokens()[usize::from(b'[')];
     assert!(mask.contains(bracket.expect("all bytes")));
 }
+
+/// A key whose value would need more distinct items than there are is always absent, and that counts where one of two
+/// keys must be.
+#[test]
+fn a_key_whose_items_run_out_counts_as_absent() {
+    let vocabulary = vocabularies::small();
+    let schema = r#"{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 3},
+        "b": {"const": 1}}, "not": {"required": ["a", "b"]}, "minProperties": 1, "additionalProperties": false}"#;
+    let constraint = Constraint::json_schema_str(schema, &SchemaOptions::new())
+        .and_then(|constraint| constraint.compile(&vocabulary.tables, &[vocabulary.eos]))
+        .expect("some object is valid");
+    for text in ["", r#"{"b":1}"#] {
+        let done = completed(&constraint, &vocabulary, text);
+        assert_eq!(done.as_deref(), Some(r#"{"b":1}"#), "after {text:?}");
+    }
+    assert_eq!(completed(&constraint, &vocabulary, r#"{"a""#), None);
+}

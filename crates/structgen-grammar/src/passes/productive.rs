@@ -11,7 +11,8 @@
 use super::rebuild;
 use crate::lists::Lists;
 use crate::{
-    Expr, ExprId, Grammar, GrammarBuilder, NumberSet, Regular, Slot, StringContent, StringShape,
+    Expr, ExprId, Grammar, GrammarBuilder, NumberSet, ObjectShape, Property, Regular, Slot,
+    StringContent, StringShape,
 };
 
 /// The result of the pass.
@@ -230,9 +231,7 @@ fn narrow(expr: &Expr, productive: &[bool]) -> Option<Expr> {
                 shape.patterns.retain(|pattern| has_values(&pattern.value));
             }
             if shape.additional.is_none() && shape.patterns.is_empty() {
-                let ordered = shape.properties.iter().take(shape.ordered as usize);
-                shape.ordered = ordered.filter(|it| has_values(&it.value)).count() as u32;
-                shape.properties.retain(|it| has_values(&it.value));
+                remove_impossible_keys(&mut shape);
             }
             Some(Expr::Object(Box::new(shape)))
         }
@@ -260,6 +259,19 @@ fn narrow(expr: &Expr, productive: &[bool]) -> Option<Expr> {
         }
         _ => None,
     }
+}
+
+/// Removes the keys without values from an object without undeclared keys. Their absence still counts.
+fn remove_impossible_keys(shape: &mut ObjectShape) {
+    let is_possible = |property: &Property| !property.value.alternatives.is_empty();
+    for property in shape.properties.iter().filter(|it| !is_possible(it)) {
+        for (bit, tally) in shape.tallies.iter_mut().enumerate() {
+            tally.min = tally.min.saturating_sub(property.absent >> bit & 1);
+        }
+    }
+    let ordered = shape.properties.iter().take(shape.ordered as usize);
+    shape.ordered = ordered.filter(|it| is_possible(it)).count() as u32;
+    shape.properties.retain(is_possible);
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::{
-    Alternative, ArrayShape, CharSet, Decimal, JsonForm, NumberBound, ObjectShape, Property, RuleId,
-};
+use crate::{Alternative, ArrayShape, CharSet, Decimal, JsonForm, NumberBound, RuleId, Tally};
 
 fn check(build: impl FnOnce(&mut GrammarBuilder, RuleId) -> ExprId, expected: Expect) {
     let mut builder = GrammarBuilder::new();
@@ -116,6 +114,33 @@ fn objects_need_their_required_values_and_forbid_what_has_none() {
         },
         expect![[r#"
             root ::= json-object({})
+            endless ::= never()
+            ProductiveReport { never: ["endless"], root_is_never: false }"#]],
+    );
+}
+
+#[test]
+fn the_absence_of_a_removed_key_counts() {
+    check(
+        |builder, _| {
+            let never = endless(builder);
+            let value = builder.bytes("1");
+            let property = |key: &str, value| Property {
+                key: key.into(),
+                value: Slot::of(value),
+                absent: 0b101,
+                ..Property::default()
+            };
+            let at_least = |min| Tally { min, max: None };
+            builder.expr(Expr::Object(Box::new(ObjectShape {
+                properties: vec![property("a", never), property("b", value)],
+                ordered: 2,
+                tallies: vec![at_least(1), at_least(1), at_least(3)],
+                ..ObjectShape::default()
+            })))
+        },
+        expect![[r#"
+            root ::= json-object({ "b": "1" or none #0 or none #2 }, 0.. of #0, 1.. of #1, 2.. of #2)
             endless ::= never()
             ProductiveReport { never: ["endless"], root_is_never: false }"#]],
     );
