@@ -1,6 +1,8 @@
 //! Removes captures, which change neither the texts nor the states of automata. In the opposite direction, [`of_rules`]
 //! captures every rule.
 
+use std::collections::HashSet;
+
 use super::rebuild;
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 
@@ -15,9 +17,10 @@ pub struct CapturesReport {
 #[must_use]
 pub fn run(grammar: Grammar) -> (Grammar, CapturesReport) {
     let mut report = CapturesReport::default();
+    let mut known: HashSet<&str> = HashSet::new();
     for expr in grammar.exprs() {
         if let Expr::Capture { name, .. } = expr
-            && !report.names.iter().any(|known| **known == **name)
+            && known.insert(name)
         {
             report.names.push(name.to_string());
         }
@@ -25,23 +28,11 @@ pub fn run(grammar: Grammar) -> (Grammar, CapturesReport) {
     if report.names.is_empty() {
         return (grammar, report);
     }
-    let mut builder = GrammarBuilder::new();
-    for rule in grammar.rules() {
-        builder.declare(rule.name.clone());
-    }
-    // Children precede their parents in the arena.
-    let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
-    for expr in grammar.exprs {
-        let copy = match expr {
-            Expr::Capture { body, .. } => copies[body.index()],
-            expr => rebuild::copy(&mut builder, expr, |id| copies[id.index()]),
-        };
-        copies.push(copy);
-    }
-    for (index, rule) in grammar.rules.iter().enumerate() {
-        builder.define(RuleId(index as u32), copies[rule.body.index()]);
-    }
-    (builder.finish(grammar.root, grammar.form), report)
+    let without = rebuild::unwrap(grammar, |expr| match expr {
+        Expr::Capture { body, .. } => Some(*body),
+        _ => None,
+    });
+    (without, report)
 }
 
 /// Replaces the grammar's own captures by one around every rule, with the rule's name: they show how a text derives
@@ -120,6 +111,20 @@ mod tests {
         .assert_eq(&without.to_string());
         let (again, report) = run(without.clone());
         assert_eq!((again, report.names.len()), (without, 0));
+    }
+
+    #[test]
+    fn a_hundred_thousand_names_are_no_burden() {
+        let mut builder = GrammarBuilder::new();
+        let root = builder.declare("root");
+        let text = builder.bytes("b");
+        let parts: Vec<ExprId> = (0..100_000)
+            .map(|n| builder.capture(format!("a{n}"), text))
+            .collect();
+        let body = builder.sequence(parts);
+        builder.define(root, body);
+        let (_, report) = run(builder.finish(root, JsonForm::generate()));
+        assert_eq!(report.names.len(), 100_000);
     }
 
     #[test]

@@ -1,6 +1,27 @@
 //! Copies expressions from one arena to another.
 
-use crate::{Expr, ExprId, GrammarBuilder};
+use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
+
+/// Removes the expressions for which `body` returns what they wrap. Rules are kept.
+pub(crate) fn unwrap(grammar: Grammar, body: impl Fn(&Expr) -> Option<ExprId>) -> Grammar {
+    let mut builder = GrammarBuilder::new();
+    for rule in grammar.rules() {
+        builder.declare(rule.name.clone());
+    }
+    // Children precede their parents in the arena.
+    let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
+    for expr in grammar.exprs {
+        let copy = match body(&expr) {
+            Some(body) => copies[body.index()],
+            None => copy(&mut builder, expr, |id| copies[id.index()]),
+        };
+        copies.push(copy);
+    }
+    for (index, rule) in grammar.rules.iter().enumerate() {
+        builder.define(RuleId(index as u32), copies[rule.body.index()]);
+    }
+    builder.finish(grammar.root, grammar.form)
+}
 
 /// Adds `expr` with other children: `map` returns the new child for each old one.
 pub(crate) fn copy(
