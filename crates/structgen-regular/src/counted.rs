@@ -17,6 +17,15 @@ pub(super) struct Skeleton(pub(super) u32);
 /// The range of rounds left of a counter, inclusive; `u32::MAX` if there is no maximum.
 type Rounds = (u32, u32);
 
+/// A factor of alternatives of one skeleton.
+#[derive(Clone, Copy)]
+enum Factor {
+    /// It is the same in all of them.
+    Common(NodeId),
+    /// They differ in the rounds left of this body.
+    Counted(NodeId),
+}
+
 /// An alternative: the rounds left of each counter in which the alternatives of one skeleton differ.
 struct Counts {
     rounds: Vec<Rounds>,
@@ -25,8 +34,10 @@ struct Counts {
 }
 
 impl Counts {
-    fn covers(&self, other: &Self) -> bool {
-        let mut pairs = self.rounds.iter().zip(&other.rounds);
+    /// Returns whether it contains the other one; `work` counts the comparisons.
+    fn covers(&self, other: &Self, work: &mut u64) -> bool {
+        let pairs = self.rounds.iter().zip(&other.rounds);
+        let mut pairs = pairs.inspect(|_| *work += 1);
         pairs.all(|(own, other)| own.0 <= other.0 && other.1 <= own.1)
     }
 
@@ -62,14 +73,14 @@ impl Arena {
                 continue;
             }
             let group: Vec<NodeId> = group.iter().map(|&(_, arm)| arm).collect();
-            let (bodies, mut counts, rest) = self.counts_of(&group);
-            merge(&mut counts, bodies.len());
+            let (factors, mut counts, rest) = self.counts_of(&group);
+            self.merge(&mut counts);
             for counts in counts {
                 let arm = match counts.arm {
                     Some(arm) => arm,
                     None => {
                         is_new = true;
-                        self.counted(&bodies, &counts.rounds, rest)
+                        self.counted(&factors, &counts.rounds, rest)
                     }
                 };
                 arms.push(arm);
@@ -80,10 +91,10 @@ impl Arena {
         is_new
     }
 
-    /// Returns what alternatives of one skeleton have counted, up to where they have the same rest: the counted bodies,
-    /// the rounds left of each, and the rest.
-    fn counts_of(&self, group: &[NodeId]) -> (Vec<NodeId>, Vec<Counts>, NodeId) {
-        let mut bodies = Vec::new();
+    /// Returns what alternatives of one skeleton have counted, up to where they have the same rest: the factors, the
+    /// rounds left of those that differ, and the rest.
+    fn counts_of(&mut self, group: &[NodeId]) -> (Vec<Factor>, Vec<Counts>, NodeId) {
+        let mut factors = Vec::new();
         let start = |&arm: &NodeId| Counts {
             rounds: Vec::new(),
             arm: Some(arm),
@@ -91,14 +102,43 @@ impl Arena {
         let mut counts: Vec<Counts> = group.iter().map(start).collect();
         let mut rests = group.to_vec();
         while rests.iter().any(|&rest| rest != rests[0]) {
-            bodies.push(self.rounds(self.split(rests[0]).0).0);
-            for (counts, rest) in counts.iter_mut().zip(&mut rests) {
-                let (first, next) = self.split(*rest);
-                counts.rounds.push(self.rounds(first).1);
-                *rest = next;
+            self.work += rests.len() as u64;
+            let first = self.split(rests[0]).0;
+            if rests.iter().all(|&rest| self.split(rest).0 == first) {
+                factors.push(Factor::Common(first));
+            } else {
+                factors.push(Factor::Counted(self.rounds(first).0));
+                for (counts, &rest) in counts.iter_mut().zip(&rests) {
+                    counts.rounds.push(self.rounds(self.split(rest).0).1);
+                }
+            }
+            for rest in &mut rests {
+                *rest = self.split(*rest).1;
             }
         }
-        (bodies, counts, rests[0])
+        (factors, counts, rests[0])
+    }
+
+    /// Joins alternatives until none covers another and no two can be joined, or until the operation has done too much
+    /// work.
+    fn merge(&mut self, counts: &mut Vec<Counts>) {
+        let counters = counts.first().map_or(0, |counts| counts.rounds.len());
+        loop {
+            let before = counts.len();
+            for counter in 0..counters {
+                if self.is_tired() {
+                    return;
+                }
+                join(counts, counter, &mut self.work);
+            }
+            // Ranges of a single counter that cover one another touch.
+            if counters > 1 && counts.len() <= MOST_COMPARED {
+                drop_covered(counts, &mut self.work);
+            }
+            if counts.len() == before {
+                return;
+            }
+        }
     }
 
     /// Returns what a factor of a concatenation repeats, and how often.
@@ -109,10 +149,17 @@ impl Arena {
         }
     }
 
-    fn counted(&mut self, bodies: &[NodeId], rounds: &[Rounds], rest: NodeId) -> NodeId {
+    fn counted(&mut self, factors: &[Factor], rounds: &[Rounds], rest: NodeId) -> NodeId {
         let mut chain = rest;
-        for (&body, &(min, max)) in bodies.iter().zip(rounds).rev() {
-            let factor = self.repeat(body, min, (max != u32::MAX).then_some(max));
+        let mut rounds = rounds.iter().rev();
+        for factor in factors.iter().rev() {
+            let factor = match *factor {
+                Factor::Common(factor) => factor,
+                Factor::Counted(body) => {
+                    let &(min, max) = rounds.next().unwrap_or(&(1, 1));
+                    self.repeat(body, min, (max != u32::MAX).then_some(max))
+                }
+            };
             chain = self.concat(factor, chain);
         }
         chain
@@ -122,44 +169,30 @@ impl Arena {
 /// More alternatives than this are only joined, not compared with one another.
 const MOST_COMPARED: usize = 512;
 
-/// Joins alternatives until none covers another and no two can be joined.
-fn merge(counts: &mut Vec<Counts>, counters: usize) {
-    loop {
-        let before = counts.len();
-        for counter in 0..counters {
-            join(counts, counter);
-        }
-        // Ranges of a single counter that cover one another touch.
-        if counters > 1 && counts.len() <= MOST_COMPARED {
-            drop_covered(counts);
-        }
-        if counts.len() == before {
-            return;
-        }
-    }
-}
-
-fn drop_covered(counts: &mut Vec<Counts>) {
+/// Drops the alternatives that others cover; `work` counts the comparisons.
+fn drop_covered(counts: &mut Vec<Counts>, work: &mut u64) {
     counts.sort_by_cached_key(|counts| Reverse(counts.extent()));
     let mut kept: Vec<Counts> = Vec::with_capacity(counts.len());
     for counts in counts.drain(..) {
-        if !kept.iter().any(|wider| wider.covers(&counts)) {
+        if !kept.iter().any(|wider| wider.covers(&counts, work)) {
             kept.push(counts);
         }
     }
     *counts = kept;
 }
 
-/// Joins alternatives that differ in one counter only, if their ranges touch.
-fn join(counts: &mut Vec<Counts>, counter: usize) {
+/// Joins alternatives that differ in one counter only, if their ranges touch; `work` counts the comparisons.
+fn join(counts: &mut Vec<Counts>, counter: usize, work: &mut u64) {
     counts.sort_by(|left, right| {
-        let others = left.others(counter).cmp(right.others(counter));
+        let others = left.others(counter).inspect(|_| *work += 1);
+        let others = others.cmp(right.others(counter));
         others.then_with(|| left.rounds[counter].cmp(&right.rounds[counter]))
     });
     counts.dedup_by(|next, counts| {
         let (least, most) = next.rounds[counter];
         let touches = least <= counts.rounds[counter].1.saturating_add(1);
-        if !touches || next.others(counter).ne(counts.others(counter)) {
+        let others = next.others(counter).inspect(|_| *work += 1);
+        if !touches || others.ne(counts.others(counter)) {
             return false;
         }
         let own = &mut counts.rounds[counter];

@@ -110,6 +110,48 @@ fn an_exponential_set_ends_at_the_limit() {
     );
 }
 
+/// `(?:abcde){1,2}(?:fghij){1,2}...`, with these minima and maxima.
+fn counters(rounds: impl IntoIterator<Item = (u32, u32)>) -> Regular {
+    let bodies = [Regular::literal("abcde"), Regular::literal("fghij")];
+    let bodies = bodies.into_iter().cycle().zip(rounds);
+    Regular::concat(bodies.map(|(body, (min, max))| Regular::repeat(body, min, Some(max))))
+}
+
+#[test]
+fn counters_that_alternatives_have_in_common_are_not_compared() {
+    const COMMON: usize = 1_000;
+    let common = || std::iter::repeat_n((1, 2), COMMON);
+    let alternatives = [[(1, 2), (1, 2)], [(1, 3), (2, 3)]];
+    let alternatives = alternatives.map(|last| counters(common().chain(last)));
+    let mut machine = machine(&Regular::union(alternatives));
+    let state = walk(&mut machine, b"abcdefghija").expect("alive");
+    let before = machine.work();
+    machine
+        .step(&state, b'b')
+        .expect("within the limits")
+        .expect("alive");
+    let work = machine.work() - before;
+    assert!(work < 20 * COMMON as u64, "{work}");
+}
+
+#[test]
+fn comparing_counters_is_work() {
+    const COUNTERS: usize = 6_000;
+    // The first two begin alike, and the third differs from them in every counter.
+    let half = |rounds| std::iter::repeat_n(rounds, COUNTERS / 2);
+    let set = Regular::union([
+        counters(half((1, 2)).chain(half((1, 2)))),
+        counters(half((1, 2)).chain(half((1, 3)))),
+        counters(half((2, 4)).chain(half((2, 4)))),
+    ]);
+    let mut machine = machine(&set);
+    let start = machine.start().expect("live").expect("not empty");
+    assert_eq!(
+        machine.step(&start, b'a').unwrap_err().to_string(),
+        "expressions looked at in one step of a regular set exceed the limit of 20000000"
+    );
+}
+
 #[test]
 fn a_search_ends_at_the_limit() {
     // No string is in both, but only 30,000 steps show it.
