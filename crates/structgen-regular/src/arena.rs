@@ -80,6 +80,8 @@ pub(super) struct Arena {
     pub(super) finite: FiniteStates,
     /// The sets of characters so far.
     pub(super) characters: FxHashMap<CharSet, FiniteState>,
+    /// The same, by state.
+    pub(super) classes: FxHashMap<FiniteState, CharSet>,
     literals: Vec<Literal>,
     literal_ids: FxHashMap<Arc<[u8]>, u32>,
     /// The set of all UTF-8 texts, once it is known.
@@ -122,6 +124,7 @@ impl Arena {
             ids: FxHashMap::default(),
             finite: FiniteStates::new(),
             characters: FxHashMap::default(),
+            classes: FxHashMap::default(),
             literals: Vec::new(),
             literal_ids: FxHashMap::default(),
             any_text: None,

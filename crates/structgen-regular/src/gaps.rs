@@ -39,8 +39,7 @@ impl Arena {
 
     /// The same for a class of characters; other finite sets are not looked into.
     pub(super) fn gaps_of_class(&self, state: FiniteState) -> NodeFacts {
-        let mut classes = self.characters.iter();
-        let Some((class, _)) = classes.find(|(_, known)| **known == state) else {
+        let Some(class) = self.classes.get(&state) else {
             return NodeFacts::NOTHING;
         };
         let is_gap = |&(low, high): &(char, char)| {

@@ -143,6 +143,7 @@ impl Arena {
             None => {
                 let state = characters::add(set, &mut self.finite);
                 self.characters.insert(set.clone(), state);
+                self.classes.insert(state, set.clone());
                 state
             }
         };

@@ -153,6 +153,15 @@ fn comparing_counters_is_work() {
 }
 
 #[test]
+fn many_classes_of_characters_are_no_burden() {
+    let from_to = |low: u32| chars(char::from_u32(low).unwrap(), char::MAX);
+    let classes = Regular::union((0x1_0000..0x1_4000).map(from_to));
+    let mut machine = machine(&classes);
+    assert!(accepts(&mut machine, "\u{10000}".as_bytes()));
+    assert!(!accepts(&mut machine, "\u{FFFF}".as_bytes()));
+}
+
+#[test]
 fn a_search_ends_at_the_limit() {
     // No string is in both, but only 30,000 steps show it.
     let a = || Regular::literal("a");
