@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use structgen_automata::{Call, LimitExceeded, Limits, Memory, Network, Program, SetId};
-use structgen_grammar::{Grammar, TokenTerminal};
+use structgen_grammar::{Grammar, TokenTerminal, passes};
 
 use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
@@ -35,7 +35,7 @@ impl Automaton {
             cancel: limits.cancel.clone(),
             ..Limits::default()
         };
-        let program = Program::new(grammar.clone(), program_limits)?;
+        let program = Program::new(passes::guides::run(grammar.clone()), program_limits)?;
         if let Some(token) = program.token_terminals().first() {
             return Err(AlgebraError::Token(token_name(token)));
         }
@@ -45,6 +45,11 @@ impl Automaton {
             work: 0,
             measure_at: MEASURE_EVERY,
         })
+    }
+
+    /// The grammar as the passes left it.
+    pub(crate) fn grammar(&self) -> &Grammar {
+        self.network.program().grammar()
     }
 
     pub(crate) fn start(&self) -> SetId {
@@ -142,10 +147,19 @@ pub(crate) fn push<S: Copy + PartialEq>(steps: &mut Vec<Step<S>>, low: u8, high:
 
 /// The most readable byte of a range.
 pub(crate) fn readable(low: u8, high: u8) -> u8 {
-    let within = |&byte: &u8| (low..=high).contains(&byte);
-    let (letters, digits) = (b'a'..=b'z', b'0'..=b'9');
-    let mut nice = letters.chain(digits).chain(b'A'..=b'Z').chain(b' '..=b'~');
-    nice.find(within).unwrap_or(low)
+    (low..=high).min_by_key(|&byte| rank(byte)).unwrap_or(low)
+}
+
+/// The order of bytes by how readable they are, the most readable first.
+pub(crate) fn rank(byte: u8) -> (u8, u8) {
+    let kind = match byte {
+        b'a'..=b'z' => 0,
+        b'0'..=b'9' => 1,
+        b'A'..=b'Z' => 2,
+        b' '..=b'~' => 3,
+        _ => 4,
+    };
+    (kind, byte)
 }
 
 /// The token that a terminal names or excludes.

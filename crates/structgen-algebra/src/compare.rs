@@ -49,7 +49,7 @@ pub struct Witness {
 /// ```
 ///
 /// # Errors
-/// If a grammar has token terminals, or a limit is exceeded.
+/// If a grammar has token terminals or cannot be compiled, or a limit is exceeded.
 pub fn difference(
     first: &Grammar,
     second: &Grammar,

@@ -5,7 +5,8 @@ use std::fmt;
 use num_bigint::BigUint;
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_automata::SetId;
-use structgen_grammar::{Expr, ExprId, Grammar, Regular, passes};
+use structgen_grammar::lists::Lists;
+use structgen_grammar::{Expr, ExprId, Grammar, Regular};
 
 use crate::automaton::{Automaton, Step};
 use crate::error::over;
@@ -48,13 +49,13 @@ impl fmt::Display for Count {
 /// ```
 ///
 /// # Errors
-/// If the grammar has token terminals, or a limit is exceeded.
+/// If the grammar has token terminals or cannot be compiled, or a limit is exceeded.
 pub fn count(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Count, AlgebraError> {
     let mut automaton = match Automaton::new(grammar, limits) {
         Err(AlgebraError::Empty) => return Ok(Count::Finite(BigUint::ZERO)),
         other => other?,
     };
-    if nests_without_end(grammar) {
+    if nests_without_end(automaton.grammar()) {
         return Ok(Count::Infinite);
     }
     let start = automaton.start();
@@ -111,50 +112,86 @@ impl Visit {
 }
 
 /// Whether a rule contains itself next to something that is never empty: the texts, and so the states, then nest
-/// without bound. JSON shapes are ignored, since the form bounds their nesting.
+/// without bound. JSON shapes are ignored, since the form bounds their nesting. Everything in the grammar derives a
+/// text and can be reached.
 fn nests_without_end(grammar: &Grammar) -> bool {
-    let (grammar, _) = passes::productive::run(grammar.clone());
-    let (grammar, _) = passes::reachable::run(grammar);
-    let rules = grammar.rules().len();
-    // For every rule, the rules it contains, each with whether something next to it is certainly not empty.
-    let mut calls: Vec<Vec<(usize, bool)>> = Vec::with_capacity(rules);
-    for rule in grammar.rules() {
-        let mut found = Vec::new();
+    let calls = calls(grammar);
+    let cycles = cycles(grammar.rules().len(), &calls);
+    let mut calls = calls.iter();
+    calls.any(|call| call.is_beside && cycles[call.from as usize] == cycles[call.to as usize])
+}
+
+/// A reference from a rule to a rule.
+struct RuleCall {
+    from: u32,
+    to: u32,
+    /// Whether something next to it is certainly not empty.
+    is_beside: bool,
+}
+
+fn calls(grammar: &Grammar) -> Vec<RuleCall> {
+    let mut calls = Vec::new();
+    for (from, rule) in (0..).zip(grammar.rules()) {
         let mut stack = vec![(rule.body, false)];
         let mut seen = FxHashSet::default();
-        while let Some((id, beside)) = stack.pop() {
-            if !seen.insert((id, beside)) {
+        while let Some((id, is_beside)) = stack.pop() {
+            if !seen.insert((id, is_beside)) {
                 continue;
             }
             match grammar.expr(id) {
-                Expr::Rule(rule) => found.push((rule.index(), beside)),
+                Expr::Rule(rule) => calls.push(RuleCall {
+                    from,
+                    to: rule.0,
+                    is_beside,
+                }),
                 Expr::Sequence(parts) => {
-                    let solid: Vec<bool> = parts.iter().map(|&id| is_solid(&grammar, id)).collect();
+                    let solid: Vec<bool> = parts.iter().map(|&id| is_solid(grammar, id)).collect();
                     let all = solid.iter().filter(|&&solid| solid).count();
                     for (&part, own) in parts.iter().zip(solid) {
-                        stack.push((part, beside || all > usize::from(own)));
+                        stack.push((part, is_beside || all > usize::from(own)));
                     }
                 }
-                Expr::Choice(arms) => stack.extend(arms.iter().map(|&arm| (arm, beside))),
-                Expr::Repeat { body, .. }
-                | Expr::Capture { body, .. }
-                | Expr::Guided { body, .. }
-                | Expr::Grounded { body, .. }
-                | Expr::Referent { body, .. }
-                | Expr::Related { body, .. } => {
-                    stack.push((*body, beside));
-                }
-                _ => {}
+                expr => stack.extend(grammar.parts(expr).map(|part| (part, is_beside))),
             }
         }
-        calls.push(found);
     }
-    // Find a recursive call next to something that is not empty.
-    (0..rules).any(|rule| {
-        calls[rule]
-            .iter()
-            .any(|&(called, beside)| beside && leads_to(&calls, called, rule))
-    })
+    calls
+}
+
+/// A number for each rule, equal for rules that lead to each other (Kosaraju and Sharir, 1981).
+fn cycles(rules: usize, calls: &[RuleCall]) -> Vec<u32> {
+    const UNSEEN: u32 = u32::MAX;
+    let forward: Vec<(u32, u32)> = calls.iter().map(|call| (call.from, call.to)).collect();
+    let backward: Vec<(u32, u32)> = calls.iter().map(|call| (call.to, call.from)).collect();
+    let finished = finished(&Lists::new(rules, &forward));
+    let callers = Lists::new(rules, &backward);
+    let mut cycles = vec![UNSEEN; rules];
+    for &root in finished.iter().rev() {
+        let mut stack = vec![root];
+        while let Some(rule) = stack.pop() {
+            if cycles[rule as usize] == UNSEEN {
+                cycles[rule as usize] = root;
+                stack.extend(callers.of(rule as usize));
+            }
+        }
+    }
+    cycles
+}
+
+/// All vertices, in the order in which a depth-first search finishes them.
+fn finished(edges: &Lists) -> Vec<u32> {
+    let mut seen = vec![false; edges.len()];
+    let mut finished = Vec::with_capacity(edges.len());
+    let mut stack: Vec<(u32, bool)> = (0..edges.len() as u32).map(|root| (root, false)).collect();
+    while let Some((vertex, is_done)) = stack.pop() {
+        if is_done {
+            finished.push(vertex);
+        } else if !std::mem::replace(&mut seen[vertex as usize], true) {
+            stack.push((vertex, true));
+            stack.extend(edges.of(vertex as usize).iter().map(|&next| (next, false)));
+        }
+    }
+    finished
 }
 
 /// Whether the expression obviously does not match the empty text.
@@ -166,18 +203,4 @@ fn is_solid(grammar: &Grammar, id: ExprId) -> bool {
         Expr::String(_) | Expr::Number(_) | Expr::Object(_) | Expr::Array(_) => true,
         _ => false,
     }
-}
-
-fn leads_to(calls: &[Vec<(usize, bool)>], from: usize, to: usize) -> bool {
-    let mut seen = vec![false; calls.len()];
-    let mut stack = vec![from];
-    while let Some(rule) = stack.pop() {
-        if rule == to {
-            return true;
-        }
-        if !std::mem::replace(&mut seen[rule], true) {
-            stack.extend(calls[rule].iter().map(|&(called, _)| called));
-        }
-    }
-    false
 }

@@ -65,6 +65,9 @@ pub enum AlgebraError {
     /// Some strings are not UTF-8.
     #[error("some of the texts are no UTF-8, and GBNF has characters only")]
     NoCharacters,
+    /// The grammar cannot be compiled, although it is not known to be empty.
+    #[error(transparent)]
+    Program(ProgramError),
 }
 
 impl From<StepError> for AlgebraError {
@@ -83,7 +86,8 @@ impl From<ProgramError> for AlgebraError {
     fn from(error: ProgramError) -> Self {
         match error {
             ProgramError::Limit(limit) => Self::Limit(limit),
-            _ => Self::Empty,
+            ProgramError::Unsatisfiable { .. } => Self::Empty,
+            other => Self::Program(other),
         }
     }
 }

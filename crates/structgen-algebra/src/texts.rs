@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use structgen_automata::SetId;
 use structgen_grammar::Grammar;
 
-use crate::automaton::{Automaton, Step, readable};
+use crate::automaton::{Automaton, Step, rank, readable};
 use crate::{AlgebraError, AlgebraLimits};
 
 /// Whether no text matches a grammar. Token terminals count as texts here.
 ///
 /// # Errors
-/// If the limits of the automata do not suffice to decide.
+/// If the grammar cannot be compiled, or the limits of the automata do not suffice to decide.
 pub fn is_empty(grammar: &Grammar, limits: &AlgebraLimits) -> Result<bool, AlgebraError> {
     match Automaton::new(grammar, limits) {
         Ok(_) | Err(AlgebraError::Token(_)) => Ok(false),
@@ -31,8 +31,8 @@ pub struct Shortest {
     pub is_proven: bool,
 }
 
-/// Returns a text of a grammar with the fewest bytes, or `None` if no text matches. Of several, the one with the most
-/// readable bytes.
+/// Returns a text of a grammar with the fewest bytes, or `None` if no text matches. Of several bytes that the same texts
+/// may follow, it has the most readable one.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, shortest};
@@ -45,7 +45,7 @@ pub struct Shortest {
 /// ```
 ///
 /// # Errors
-/// If the grammar has token terminals, or the automata exceed their limits.
+/// If the grammar has token terminals or cannot be compiled, or the automata exceed their limits.
 pub fn shortest(
     grammar: &Grammar,
     limits: &AlgebraLimits,
@@ -97,11 +97,21 @@ fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, A
             continue;
         }
         for Step { low, high, next } in automaton.steps(state)? {
-            if next != start
-                && let Entry::Vacant(entry) = from.entry(next)
-            {
-                entry.insert((state, readable(low, high)));
-                queue.push_back((next, length + 1));
+            if next == start {
+                continue;
+            }
+            let byte = readable(low, high);
+            match from.entry(next) {
+                Entry::Vacant(entry) => {
+                    entry.insert((state, byte));
+                    queue.push_back((next, length + 1));
+                }
+                Entry::Occupied(mut entry) => {
+                    let (before, known) = entry.get_mut();
+                    if *before == state && rank(byte) < rank(*known) {
+                        *known = byte;
+                    }
+                }
             }
         }
     }
@@ -134,8 +144,8 @@ impl Sampler {
     /// A sampler for a grammar and a seed. The limit on work applies to each text.
     ///
     /// # Errors
-    /// [`AlgebraError::Empty`] if no text matches; also if the grammar has token terminals or the automata exceed their
-    /// limits.
+    /// [`AlgebraError::Empty`] if no text matches; also if the grammar has token terminals or cannot be compiled, or the
+    /// automata exceed their limits.
     pub fn new(grammar: &Grammar, seed: u64, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         Ok(Self {
             automaton: Automaton::new(grammar, limits)?,

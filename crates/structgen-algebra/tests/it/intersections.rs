@@ -6,7 +6,7 @@ use structgen_algebra::{
     AlgebraError, AlgebraLimits, Count, Sampler, ascii_only, at_most, count, difference, intersect,
     is_empty, only_in, shortest, to_gbnf, without,
 };
-use structgen_automata::{Limits, Memory, Network, Program, SetId};
+use structgen_automata::{Limits, Memory, Network, Program, ProgramError, SetId};
 use structgen_frontend::gbnf::{self, GbnfOptions};
 use structgen_frontend::json_schema::{SchemaOptions, compile_str};
 use structgen_frontend::regex::{self, RegexOptions};
@@ -217,6 +217,15 @@ fn counts_are_of_texts_and_not_of_readings() {
         ("root ::= (\"\"*)* \"x\"", "1"),
         ("root ::= a a\na ::= \"x\" | \"xx\"", "3"),
         ("root ::= a | \"y\"\na ::= \"x\" a", "1"),
+        (
+            "root ::= \"x\" | \"(\" root \")\" e\ne ::= \"a\" & \"b\"",
+            "1",
+        ),
+        (
+            "root ::= \"x\" | \"(\" a \")\"\na ::= a | b\nb ::= a | \"y\"",
+            "2",
+        ),
+        ("root ::= \"x\" | \"(\" a\na ::= root \")\"", "infinite"),
     ] {
         assert_eq!(counted(text), expected, "{text}");
     }
@@ -228,6 +237,51 @@ fn counts_are_of_texts_and_not_of_readings() {
 }
 
 #[test]
+fn the_rules_on_the_way_to_a_cycle_are_no_burden() {
+    let rules = (0..30_000).map(|n| format!("r{n} ::= \"(\" r{} | \"x\"\n", n + 1));
+    let cycle = "r30000 ::= r30000 | \"y\"\n";
+    let grammar = read(&format!(
+        "root ::= r0\n{}{cycle}",
+        rules.collect::<String>()
+    ));
+    let limits = AlgebraLimits::default();
+    assert_eq!(
+        count(&grammar, &limits),
+        Ok(Count::Finite(30_001_u32.into()))
+    );
+}
+
+#[test]
+fn guides_do_not_change_the_texts() {
+    let limits = AlgebraLimits::default();
+    let grammar = read("root ::= %tokens{0,2}(\"abcdef\")");
+    assert_eq!(count(&grammar, &limits), Ok(Count::Finite(1_u32.into())));
+    assert_eq!(is_empty(&grammar, &limits), Ok(false));
+    assert_eq!(
+        difference(&grammar, &read("root ::= \"abcdef\""), &limits),
+        Ok(None)
+    );
+}
+
+#[test]
+fn a_relation_that_cannot_be_kept_is_no_empty_grammar() {
+    let schema = r#"{"type": "object", "properties": {"a": {"type": "integer", "minimum": 0, "maximum": 10},
+        "b": {"type": "integer", "minimum": 0, "maximum": 9, "x-structgen": {"at-least": "/a"}}},
+        "required": ["a", "b"], "additionalProperties": false}"#;
+    let grammar = compile_str(schema, &SchemaOptions::new())
+        .expect("a schema")
+        .grammar;
+    let refused = is_empty(&grammar, &AlgebraLimits::default()).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            AlgebraError::Program(ProgramError::Relation { .. })
+        ),
+        "{refused}"
+    );
+}
+
+#[test]
 fn shortest_texts_are_shortest() {
     let limits = AlgebraLimits::default();
     for (text, expected) in [
@@ -236,6 +290,7 @@ fn shortest_texts_are_shortest() {
         ("root ::= \"x\"*", Some("")),
         ("root ::= \"a\" root", None),
         ("root ::= \"é\" | \"abc\"", Some("é")),
+        ("root ::= [\\x01\\x03a]", Some("a")),
     ] {
         let grammar = read(text);
         let found = shortest(&grammar, &limits).expect("within the limits");

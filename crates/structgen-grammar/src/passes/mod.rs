@@ -7,11 +7,13 @@
 //! 3. [`literals`] turns long lists of literals into terminals;
 //! 4. [`regularise`] joins what needs no stack into regular terminals, and drops rules that are not needed.
 //!
-//! [`reachable`] does only the last of this, for those who run single passes.
+//! For those who run single passes, [`reachable`] does only the last of this, and [`guides`] removes guides, which do
+//! not change what matches either.
 //!
 //! No pass recurses on the call stack, and each takes time roughly linear in the size of the grammar.
 
 pub mod captures;
+pub mod guides;
 pub mod literals;
 pub mod productive;
 pub mod reachable;
