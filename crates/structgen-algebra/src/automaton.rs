@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{Call, LimitExceeded, Limits, Memory, Network, Program, SetId};
+use structgen_automata::{Call, Limits, Memory, Network, Program, SetId};
 use structgen_grammar::{Grammar, TokenTerminal, passes};
 
 use crate::error::over;
+use crate::work::Work;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// The automaton of a grammar, with the states computed so far.
 pub(crate) struct Automaton {
     network: Network,
     limits: AlgebraLimits,
-    work: u64,
+    work: Work,
     /// The work at which memory is measured next.
     measure_at: u64,
 }
@@ -42,7 +43,7 @@ impl Automaton {
         Ok(Self {
             network: Network::new(Arc::new(program))?,
             limits: limits.clone(),
-            work: 0,
+            work: Work::of_steps(limits),
             measure_at: MEASURE_EVERY,
         })
     }
@@ -58,25 +59,15 @@ impl Automaton {
 
     /// Resets the counted work.
     pub(crate) fn begin(&mut self) {
-        self.work = 0;
+        self.work.begin();
         self.measure_at = MEASURE_EVERY;
     }
 
     /// Counts work.
     pub(crate) fn spend(&mut self, work: u64) -> Result<(), AlgebraError> {
-        let before = self.work;
-        self.work = before.saturating_add(work);
-        if let Some(token) = &self.limits.cancel {
-            token.check_between(before, self.work)?;
-        }
-        if self.work > self.limits.work {
-            return Err(AlgebraError::Limit(LimitExceeded {
-                what: "steps of an automaton and alternatives on the way",
-                limit: self.limits.work,
-            }));
-        }
-        if self.work >= self.measure_at {
-            self.measure_at = self.work + MEASURE_EVERY;
+        self.work.spend(work)?;
+        if self.work.done() >= self.measure_at {
+            self.measure_at = self.work.done() + MEASURE_EVERY;
             if self.network.memory() > self.limits.bytes {
                 return Err(over("bytes of states", self.limits.bytes));
             }

@@ -1,5 +1,7 @@
 //! Explicit finite automata: the minimal automaton of a regular grammar.
 
+mod partition;
+
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -8,6 +10,7 @@ use structgen_grammar::{CharSet, Expr, Grammar, GrammarBuilder, JsonForm};
 
 use crate::automaton::{Automaton, Step, push};
 use crate::error::over;
+use crate::work::Work;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// A deterministic automaton over bytes without dead states. The start state is 0, and states are numbered breadth
@@ -62,32 +65,12 @@ impl Dfa {
             let accepts = automaton.accepts(set)?;
             states.push(State { accepts, steps });
         }
-        Ok(Self { states }.minimal())
+        Self { states }.minimal(&mut Work::of_parts(limits))
     }
 
-    /// Minimises the automaton: splits classes of states by where their transitions lead until nothing changes (Moore,
-    /// 1956).
-    fn minimal(self) -> Self {
-        let mut classes: Vec<u32> = self
-            .states
-            .iter()
-            .map(|state| u32::from(state.accepts))
-            .collect();
-        let mut count = 0;
-        loop {
-            let mut known: FxHashMap<(u32, Vec<Step<u32>>), u32> = FxHashMap::default();
-            let mut next = Vec::with_capacity(classes.len());
-            for (state, &class) in self.states.iter().zip(&classes) {
-                let steps = renumbered(&state.steps, |state| classes[state as usize]);
-                let fresh = known.len() as u32;
-                next.push(*known.entry((class, steps)).or_insert(fresh));
-            }
-            classes = next;
-            if known.len() == count {
-                break;
-            }
-            count = known.len();
-        }
+    /// Minimises the automaton.
+    fn minimal(self, work: &mut Work) -> Result<Self, AlgebraError> {
+        let (classes, count) = partition::classes(&self.states, work)?;
         // One state of each class, numbered in breadth-first order.
         let mut numbers = vec![u32::MAX; count];
         let mut order: Vec<usize> = vec![0];
@@ -108,7 +91,7 @@ impl Dfa {
             let accepts = state.accepts;
             states.push(State { accepts, steps });
         }
-        Self { states }
+        Ok(Self { states })
     }
 
     /// The state after some bytes.

@@ -9,7 +9,8 @@ pub struct AlgebraLimits {
     pub states: usize,
     /// The maximum number of expressions of a resulting grammar.
     pub expressions: usize,
-    /// The maximum number of steps: transitions from a state, and alternatives examined for them.
+    /// The maximum number of steps: transitions from a state, and alternatives examined for them. Sixteen smaller ones
+    /// count as one: transitions of an automaton that is minimised, states that a part of an intersection leads to.
     pub work: u64,
     /// The maximum memory of states and of numbers of texts, in bytes.
     pub bytes: usize,

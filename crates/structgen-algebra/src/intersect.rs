@@ -17,6 +17,7 @@ use self::reach::Reach;
 use crate::dfa::Dfa;
 use crate::error::over;
 use crate::plain::{joined, trimmed};
+use crate::work::Work;
 use crate::{AlgebraError, AlgebraLimits, Plain, plain};
 
 /// Intersects a grammar with a regular set. The result is an ordinary grammar, whose constraint has exact masks.
@@ -62,6 +63,7 @@ pub fn intersect(
         parts: 0,
         queue: VecDeque::new(),
         limits,
+        work: Work::unlimited(limits),
     };
     let whole = product
         .builder
@@ -115,6 +117,7 @@ struct Product<'g> {
     /// Rules that are declared but have no body yet.
     queue: VecDeque<(Task, RuleId)>,
     limits: &'g AlgebraLimits,
+    work: Work,
 }
 
 impl Product<'_> {
@@ -138,17 +141,18 @@ impl Product<'_> {
 
     /// The texts of an expression that lead from one state to another. Recursive: the depth is bounded.
     fn expr(&mut self, id: ExprId, from: u32, to: u32, depth: u32) -> Result<ExprId, AlgebraError> {
-        if let Some(&made) = self.made.get(&(id, from, to)) {
-            return Ok(made);
-        }
-        if depth > MAX_NESTING {
-            return Err(over("nested expressions", MAX_NESTING as usize));
-        }
+        self.work.spend(1)?;
         if self.builder.len() > self.limits.expressions {
             return Err(over(
                 "expressions of an intersection",
                 self.limits.expressions,
             ));
+        }
+        if let Some(&made) = self.made.get(&(id, from, to)) {
+            return Ok(made);
+        }
+        if depth > MAX_NESTING {
+            return Err(over("nested expressions", MAX_NESTING as usize));
         }
         let grammar = self.grammar;
         let made = match grammar.expr(id) {
@@ -262,14 +266,17 @@ impl Product<'_> {
         let counted = max.unwrap_or(min);
         // The states after each number of repetitions.
         let mut layers = vec![vec![from]];
+        let mut total = 1;
         for _ in 0..counted {
+            self.work.spend(1)?;
             let last = layers.last().map(Vec::as_slice).unwrap_or_default();
             let next = self.reach.behind(body, last);
             if next.is_empty() {
                 break;
             }
+            total += next.len();
             layers.push(next);
-            if layers.iter().map(Vec::len).sum::<usize>() > self.limits.states {
+            if total > self.limits.states {
                 return Err(over(
                     "states behind the items of a counter",
                     self.limits.states,

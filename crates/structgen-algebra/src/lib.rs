@@ -17,6 +17,7 @@ mod intersect;
 mod plain;
 mod sets;
 mod texts;
+mod work;
 
 pub use compare::{Side, Witness, difference, only_in};
 pub use count::{Count, count};

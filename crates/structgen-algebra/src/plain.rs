@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, passes};
 
 use crate::error::over;
+use crate::work::Work;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// A grammar of literals, characters, sequences, choices, repetitions, rules and tokens.
@@ -45,6 +46,7 @@ pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, Algebra
         leaves: FxHashMap::default(),
         copies: FxHashMap::default(),
         limits,
+        work: Work::unlimited(limits),
     };
     for rule in grammar.rules() {
         maker.builder.declare(rule.name.clone());
@@ -79,6 +81,7 @@ struct Maker<'g> {
     leaves: FxHashMap<Expr, ExprId>,
     copies: FxHashMap<ExprId, ExprId>,
     limits: &'g AlgebraLimits,
+    work: Work,
 }
 
 impl Maker<'_> {
@@ -90,6 +93,7 @@ impl Maker<'_> {
             if self.copies.contains_key(&id) {
                 continue;
             }
+            self.work.spend(1)?;
             let grammar = self.grammar;
             let expr = grammar.expr(id);
             if !children_are_done {

@@ -1,26 +1,35 @@
 //! Reachability: the states of an automaton that the texts of an expression lead to.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use structgen_grammar::{CharSet, Expr, ExprId, Grammar, Regular};
 
 use crate::dfa::Dfa;
 use crate::error::over;
+use crate::work::Work;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// An expression, and the state before it.
 type Key = (ExprId, u32);
 
-/// For expressions and states before them, the states after them: the least solution, computed on demand with a work
-/// list.
+/// The maximum nesting of expressions that are looked at as soon as they are demanded.
+const MAX_NESTING: u32 = 100;
+
+/// For expressions and states before them, the states after them: the least solution, computed on demand. What is
+/// demanded is looked at at once, and again from a work list if more states are found for its parts.
 pub(super) struct Reach<'g> {
     grammar: &'g Grammar,
     dfa: &'g Dfa,
     found: FxHashMap<Key, Found>,
+    /// What must be looked at again, and the same as a set.
+    queue: VecDeque<Key>,
+    queued: FxHashSet<Key>,
     /// The transitions of a state by characters.
     characters: FxHashMap<u32, Vec<(u32, CharSet)>>,
     limits: &'g AlgebraLimits,
+    work: Work,
 }
 
 #[derive(Default)]
@@ -37,8 +46,11 @@ impl<'g> Reach<'g> {
             grammar,
             dfa,
             found: FxHashMap::default(),
+            queue: VecDeque::new(),
+            queued: FxHashSet::default(),
             characters: FxHashMap::default(),
             limits,
+            work: Work::of_parts(limits),
         }
     }
 
@@ -88,49 +100,85 @@ impl<'g> Reach<'g> {
 
     /// Computes the states after an expression, and those of all its parts.
     pub(super) fn demand(&mut self, id: ExprId, from: u32) -> Result<(), AlgebraError> {
-        self.found.entry((id, from)).or_default();
-        let mut queue = VecDeque::from([(id, from)]);
-        let mut queued: FxHashSet<Key> = FxHashSet::from_iter([(id, from)]);
-        while let Some(key) = queue.pop_front() {
-            queued.remove(&key);
-            let mut ends = self.look(key, |new| {
-                if queued.insert(new) {
-                    queue.push_back(new);
-                }
-            })?;
-            ends.sort_unstable();
-            ends.dedup();
-            if self.found.len() > self.limits.states.saturating_mul(8) {
-                return Err(over(
-                    "pairs of expressions and states",
-                    self.limits.states.saturating_mul(8),
-                ));
-            }
-            let found = self.found.entry(key).or_default();
-            if found.ends != ends {
-                found.ends = ends;
-                for &user in &found.users {
-                    if queued.insert(user) {
-                        queue.push_back(user);
-                    }
-                }
-            }
+        self.push((id, from));
+        while let Some(key) = self.queue.pop_front() {
+            self.queued.remove(&key);
+            self.update(key, 0)?;
         }
         Ok(())
     }
 
-    /// The states after an expression, from what is known of its parts; calls `demand` for each part it reads.
-    fn look(&mut self, key: Key, mut demand: impl FnMut(Key)) -> Result<Vec<u32>, AlgebraError> {
+    fn push(&mut self, key: Key) {
+        if self.queued.insert(key) {
+            self.queue.push_back(key);
+        }
+    }
+
+    /// Looks at an expression, and requests another look at what uses it if there are more states after it.
+    fn update(&mut self, key: Key, depth: u32) -> Result<(), AlgebraError> {
+        let mut ends = self.look(key, depth)?;
+        let found = self.found.entry(key).or_default();
+        ends.extend_from_slice(&found.ends);
+        ends.sort_unstable();
+        ends.dedup();
+        if found.ends != ends {
+            found.ends = ends;
+            let users: Vec<Key> = found.users.iter().copied().collect();
+            users.into_iter().for_each(|user| self.push(user));
+        }
+        if self.found.len() > self.limits.states.saturating_mul(8) {
+            return Err(over(
+                "pairs of expressions and states",
+                self.limits.states.saturating_mul(8),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The known states after a part of `user`. Recursive: the depth is bounded.
+    fn of(
+        &mut self,
+        user: Key,
+        part: ExprId,
+        state: u32,
+        depth: u32,
+    ) -> Result<Vec<u32>, AlgebraError> {
+        let key = (part, state);
+        if let Entry::Vacant(entry) = self.found.entry(key) {
+            entry.insert(Found::default());
+            match depth < MAX_NESTING {
+                true => self.update(key, depth + 1)?,
+                false => self.push(key),
+            }
+        }
+        let found = self.found.entry(key).or_default();
+        found.users.insert(user);
+        let ends = found.ends.clone();
+        self.work.spend(1 + ends.len() as u64)?;
+        Ok(ends)
+    }
+
+    /// The same from any of some states, sorted.
+    fn of_all(
+        &mut self,
+        user: Key,
+        part: ExprId,
+        states: &[u32],
+        depth: u32,
+    ) -> Result<Vec<u32>, AlgebraError> {
+        let mut next = Vec::new();
+        for &state in states {
+            next.extend(self.of(user, part, state, depth)?);
+        }
+        next.sort_unstable();
+        next.dedup();
+        Ok(next)
+    }
+
+    /// The states after an expression, from what is known of its parts.
+    fn look(&mut self, key: Key, depth: u32) -> Result<Vec<u32>, AlgebraError> {
         let (id, from) = key;
         let grammar = self.grammar;
-        let mut of = |found: &mut FxHashMap<Key, Found>, part: ExprId, state: u32| -> Vec<u32> {
-            let entry = found.entry((part, state)).or_insert_with(|| {
-                demand((part, state));
-                Found::default()
-            });
-            entry.users.insert(key);
-            entry.ends.clone()
-        };
         Ok(match grammar.expr(id) {
             Expr::Empty => vec![from],
             Expr::Bytes(bytes) => self.dfa.run(from, bytes).into_iter().collect(),
@@ -139,52 +187,62 @@ impl<'g> Reach<'g> {
                 let leads = steps.iter().filter(|(_, step)| overlap(set, step));
                 leads.map(|&(next, _)| next).collect()
             }
-            Expr::Rule(rule) => of(&mut self.found, grammar.rule(*rule).body, from),
+            Expr::Rule(rule) => self.of(key, grammar.rule(*rule).body, from, depth)?,
             Expr::Choice(arms) => {
                 let mut ends = Vec::new();
                 for &arm in arms {
-                    ends.extend(of(&mut self.found, arm, from));
+                    ends.extend(self.of(key, arm, from, depth)?);
                 }
                 ends
             }
             Expr::Sequence(parts) => {
                 let mut states = vec![from];
                 for &part in parts {
-                    states = next_of(&states, |state| of(&mut self.found, part, state));
+                    states = self.of_all(key, part, &states, depth)?;
                 }
                 states
             }
             Expr::Repeat { body, min, max } => {
-                let mut states = vec![from];
-                for times in 0..*min {
-                    let next = next_of(&states, |state| of(&mut self.found, *body, state));
-                    // From here on the states no longer change.
-                    if next == states && times > 0 {
-                        break;
-                    }
-                    states = next;
-                }
-                let mut all: Vec<u32> = states.clone();
+                let mut states = self.after_rounds(key, *body, *min, depth)?;
+                let mut all: FxHashSet<u32> = states.iter().copied().collect();
                 let mut left = max.map(|max| max - min);
-                while left != Some(0) {
-                    let next = next_of(&states, |state| of(&mut self.found, *body, state));
-                    states = next
-                        .into_iter()
-                        .filter(|state| !all.contains(state))
-                        .collect();
-                    if states.is_empty() {
-                        break;
-                    }
-                    all.extend_from_slice(&states);
+                while left != Some(0) && !states.is_empty() {
+                    states = self.of_all(key, *body, &states, depth)?;
+                    states.retain(|&state| all.insert(state));
                     left = left.map(|left| left - 1);
                 }
-                all
+                all.into_iter().collect()
             }
             Expr::Token(token) => {
                 return Err(AlgebraError::Token(crate::automaton::token_name(token)));
             }
             _ => Vec::new(),
         })
+    }
+
+    /// The states after exactly this number of rounds of the body of a repetition.
+    fn after_rounds(
+        &mut self,
+        (repeat, from): Key,
+        body: ExprId,
+        rounds: u32,
+        depth: u32,
+    ) -> Result<Vec<u32>, AlgebraError> {
+        let mut states = vec![from];
+        // The sets of states recur, and whole periods are skipped.
+        let mut seen: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
+        let mut left = rounds;
+        while left > 0 {
+            if let Some(earlier) = seen.insert(states.clone(), left) {
+                left %= earlier - left;
+                if left == 0 {
+                    break;
+                }
+            }
+            states = self.of_all((repeat, from), body, &states, depth)?;
+            left -= 1;
+        }
+        Ok(states)
     }
 
     fn steps(&mut self, from: u32) -> Result<&[(u32, CharSet)], AlgebraError> {
@@ -194,13 +252,6 @@ impl<'g> Reach<'g> {
         }
         Ok(&self.characters[&from])
     }
-}
-
-fn next_of(states: &[u32], mut behind: impl FnMut(u32) -> Vec<u32>) -> Vec<u32> {
-    let mut next: Vec<u32> = states.iter().flat_map(|&state| behind(state)).collect();
-    next.sort_unstable();
-    next.dedup();
-    next
 }
 
 /// Whether the sets have a common character.

@@ -282,6 +282,27 @@ fn a_relation_that_cannot_be_kept_is_no_empty_grammar() {
 }
 
 #[test]
+fn whole_periods_of_a_counter_are_skipped() {
+    let limits = AlgebraLimits::default();
+    let made = |grammar: &str| intersect(&read(grammar), &pattern("(aa)*|b"), &limits);
+    let odd = made("root ::= \"a\"{999999999} | \"b\"").expect("within the limits");
+    assert_eq!(texts(&odd.grammar, "ab", 3), ["b"]);
+    // Even ones match, and a rule for each of them is too much.
+    assert!(matches!(
+        made("root ::= \"a\"{1000000000} | \"b\""),
+        Err(AlgebraError::Limit(_))
+    ));
+}
+
+#[test]
+fn a_set_of_many_states_is_no_burden() {
+    let limits = AlgebraLimits::default();
+    let made = intersect(&read("root ::= [a-c]{2}"), &pattern("a{0,20000}"), &limits);
+    let made = made.expect("within the limits").grammar;
+    assert_eq!(texts(&made, "abc", 3), ["aa"]);
+}
+
+#[test]
 fn shortest_texts_are_shortest() {
     let limits = AlgebraLimits::default();
     for (text, expected) in [

@@ -1,6 +1,7 @@
 //! Grammars with huge or ambiguous texts: work and memory stay within the limits.
 
-use structgen_algebra::{AlgebraError, AlgebraLimits, Sampler, count, difference, shortest};
+use structgen_algebra::{AlgebraError, AlgebraLimits, Sampler, count, difference, plain, shortest};
+use structgen_automata::CancelToken;
 use structgen_frontend::gbnf::{GbnfOptions, parse};
 use structgen_frontend::json_schema::{self, SchemaOptions};
 use structgen_grammar::Grammar;
@@ -104,4 +105,19 @@ fn work_and_bytes_are_counted() {
         exceeded(count(&found, &few_bytes)),
         Some("bytes of numbers of texts")
     );
+}
+
+#[test]
+fn a_plain_grammar_can_be_cancelled() {
+    let words = (0..3_000).map(|n| format!("[ab] \"{n}\""));
+    let text = format!("root ::= {}", words.collect::<Vec<_>>().join(" | "));
+    let grammar = parse(&text, &GbnfOptions::default()).expect("a grammar");
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let limits = AlgebraLimits {
+        cancel: Some(cancel),
+        ..AlgebraLimits::default()
+    };
+    let cancelled = plain(&grammar, &limits).unwrap_err();
+    assert!(matches!(cancelled, AlgebraError::Limit(limit) if limit.is_cancelled()));
 }
