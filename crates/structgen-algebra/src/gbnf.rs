@@ -1,11 +1,11 @@
 //! Writes a grammar in GBNF.
 
-use rustc_hash::FxHashSet;
 use structgen_grammar::notation::{class, push_char, quantifier};
 use structgen_grammar::{Expr, ExprId, Grammar, Regular, TokenTerminal};
 
 use crate::automaton::token_name;
 use crate::error::over;
+use crate::names::Names;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// The maximum nesting of parentheses in the output; deeper expressions become rules of their own.
@@ -29,9 +29,11 @@ const NESTING: usize = 24;
 /// [`AlgebraError::Memory`] if the grammar is not plain, [`AlgebraError::Token`] if a token's name cannot be written;
 /// also if the text would exceed the limit on expressions.
 pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, AlgebraError> {
+    let mut taken = Names::new(["root".to_owned()]);
     let mut writer = Writer {
         grammar,
-        names: names(grammar),
+        names: names(grammar, &mut taken),
+        taken,
         text: String::new(),
         parts: Vec::new(),
         pieces: 0,
@@ -49,9 +51,8 @@ pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, Alge
     Ok(writer.text)
 }
 
-/// Unique names of rules that are valid in GBNF.
-fn names(grammar: &Grammar) -> Vec<String> {
-    let mut taken = FxHashSet::from_iter(["root".to_owned()]);
+/// Unique names of rules that are valid in GBNF; that of the root is taken.
+fn names(grammar: &Grammar, taken: &mut Names) -> Vec<String> {
     let rules = grammar.rules().iter().enumerate();
     rules
         .map(|(index, rule)| {
@@ -68,13 +69,7 @@ fn names(grammar: &Grammar) -> Vec<String> {
                 "" => "rule",
                 trimmed => trimmed,
             };
-            let mut name = plain.to_owned();
-            let mut number = 1;
-            while !taken.insert(name.clone()) {
-                number += 1;
-                name = format!("{plain}-{number}");
-            }
-            name
+            taken.take(plain)
         })
         .collect()
 }
@@ -89,7 +84,9 @@ enum Place {
 
 struct Writer<'g> {
     grammar: &'g Grammar,
+    /// The names of the rules.
     names: Vec<String>,
+    taken: Names,
     text: String,
     /// Expressions that nest too deep in place, with the names of their rules.
     parts: Vec<(String, ExprId)>,
@@ -122,11 +119,7 @@ impl Writer<'_> {
         let parentheses =
             place > own || (place == Place::Repeat && matches!(expr, Expr::Repeat { .. }));
         if depth > NESTING && (parentheses || matches!(expr, Expr::Repeat { .. })) {
-            let mut name = format!("part-{}", self.names.len());
-            while self.names.contains(&name) {
-                name.push('x');
-            }
-            self.names.push(name.clone());
+            let name = self.taken.take("part");
             self.text.push_str(&name);
             self.parts.push((name, id));
             return Ok(());

@@ -16,7 +16,7 @@ use structgen_grammar::{
 use self::reach::Reach;
 use crate::dfa::Dfa;
 use crate::error::over;
-use crate::plain::{joined, trimmed};
+use crate::plain::{is_long, joined, trimmed};
 use crate::work::Work;
 use crate::{AlgebraError, AlgebraLimits, Plain, plain};
 
@@ -199,14 +199,26 @@ impl Product<'_> {
     /// Wraps an expression in a rule, unless it is as short as a reference.
     fn shared(&mut self, id: ExprId) -> ExprId {
         match self.builder.get(id) {
-            Expr::Sequence(_) | Expr::Choice(_) | Expr::Repeat { .. } => {
-                self.parts += 1;
-                let rule = self.builder.declare(format!("part-{}", self.parts));
-                self.builder.define(rule, id);
-                self.builder.rule(rule)
-            }
+            Expr::Sequence(_) | Expr::Choice(_) | Expr::Repeat { .. } => self.part(id),
             _ => id,
         }
+    }
+
+    /// Wraps an expression in a rule.
+    fn part(&mut self, id: ExprId) -> ExprId {
+        self.parts += 1;
+        let rule = self.builder.declare(format!("part-{}", self.parts));
+        self.builder.define(rule, id);
+        self.builder.rule(rule)
+    }
+
+    /// A part of a sequence and the rest.
+    fn followed(&mut self, part: ExprId, rest: ExprId) -> ExprId {
+        let rest = match is_long(&self.builder, rest) {
+            true => self.part(rest),
+            false => rest,
+        };
+        joined(&mut self.builder, [part, rest])
     }
 
     /// A sequence, through all possible states between its parts.
@@ -228,7 +240,7 @@ impl Product<'_> {
                 for next in self.reach.ends(part, state) {
                     if let Some(&rest) = rests.get(&next) {
                         let one = self.expr(part, state, next, depth + 1)?;
-                        arms.push(joined(&mut self.builder, [one, rest]));
+                        arms.push(self.followed(one, rest));
                     }
                 }
                 if !arms.is_empty() {
@@ -302,7 +314,7 @@ impl Product<'_> {
                     for next in self.reach.ends(body, state) {
                         if let Some(&rest) = rests.get(&next) {
                             let one = self.expr(body, state, next, depth + 1)?;
-                            arms.push(joined(&mut self.builder, [one, rest]));
+                            arms.push(self.followed(one, rest));
                         }
                     }
                 }
@@ -334,7 +346,7 @@ impl Product<'_> {
                 Task::Loop(body, next, to),
                 format!("loop-{}-{next}-{to}", body.0),
             );
-            arms.push(joined(&mut self.builder, [one, rest]));
+            arms.push(self.followed(one, rest));
         }
         Ok(self.builder.choice(arms))
     }

@@ -14,6 +14,7 @@ mod dfa;
 mod error;
 mod gbnf;
 mod intersect;
+mod names;
 mod plain;
 mod sets;
 mod texts;

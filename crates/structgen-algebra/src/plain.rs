@@ -3,10 +3,11 @@
 mod sets;
 mod shapes;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, passes};
 
 use crate::error::over;
+use crate::names::Names;
 use crate::work::Work;
 use crate::{AlgebraError, AlgebraLimits};
 
@@ -38,11 +39,7 @@ pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, Algebra
     let mut maker = Maker {
         grammar: &grammar,
         builder: GrammarBuilder::new(),
-        names: grammar
-            .rules()
-            .iter()
-            .map(|rule| rule.name.clone())
-            .collect(),
+        names: Names::new(grammar.rules().iter().map(|rule| rule.name.clone())),
         leaves: FxHashMap::default(),
         copies: FxHashMap::default(),
         limits,
@@ -76,7 +73,7 @@ pub(crate) fn trimmed(grammar: Grammar) -> Result<Grammar, AlgebraError> {
 struct Maker<'g> {
     grammar: &'g Grammar,
     builder: GrammarBuilder,
-    names: FxHashSet<String>,
+    names: Names,
     /// The expressions of leaves that become rules of their own.
     leaves: FxHashMap<Expr, ExprId>,
     copies: FxHashMap<ExprId, ExprId>,
@@ -166,13 +163,27 @@ impl Maker<'_> {
 
     /// A new rule with this name, or with a number appended if it is taken.
     fn rule(&mut self, name: &str) -> RuleId {
-        let mut unique = name.to_owned();
-        let mut number = 1;
-        while !self.names.insert(unique.clone()) {
-            number += 1;
-            unique = format!("{name}-{number}");
-        }
+        let unique = self.names.take(name);
         self.builder.declare(unique)
+    }
+
+    /// Wraps an expression in a rule.
+    fn shared(&mut self, name: &str, body: ExprId) -> ExprId {
+        let rule = self.rule(name);
+        self.builder.define(rule, body);
+        self.builder.rule(rule)
+    }
+}
+
+/// Whether an expression is too long to be copied into every sequence that ends with it: together, the ends of a
+/// sequence would be quadratic.
+pub(crate) fn is_long(builder: &GrammarBuilder, id: ExprId) -> bool {
+    const PARTS: usize = 64;
+    const BYTES: usize = 256;
+    let is_long_text = |id| matches!(builder.get(id), Expr::Bytes(bytes) if bytes.len() > BYTES);
+    match builder.get(id) {
+        Expr::Sequence(parts) => parts.len() > PARTS || is_long_text(parts[0]),
+        _ => is_long_text(id),
     }
 }
 
@@ -189,22 +200,18 @@ pub(crate) fn joined(
         }
     }
     let mut merged: Vec<ExprId> = Vec::with_capacity(flat.len());
+    let mut text: Vec<u8> = Vec::new();
     for part in flat {
-        let join = match (
-            merged.last().map(|&last| builder.get(last)),
-            builder.get(part),
-        ) {
-            (Some(Expr::Bytes(last)), Expr::Bytes(bytes)) => Some([&**last, bytes].concat()),
-            _ => None,
-        };
-        match join {
-            Some(bytes) => {
-                merged.pop();
-                merged.push(builder.bytes(bytes));
-            }
-            None => merged.push(part),
+        if let Expr::Bytes(bytes) = builder.get(part) {
+            text.extend_from_slice(bytes);
+            continue;
         }
+        if !text.is_empty() {
+            merged.push(builder.bytes(std::mem::take(&mut text)));
+        }
+        merged.push(part);
     }
+    merged.push(builder.bytes(text));
     builder.sequence(merged)
 }
 

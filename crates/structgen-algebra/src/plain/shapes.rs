@@ -5,7 +5,7 @@ use structgen_grammar::{
     StringShape, Whitespace,
 };
 
-use super::Maker;
+use super::{Maker, is_long};
 use crate::AlgebraError;
 
 /// Punctuation, with the whitespace next to it.
@@ -96,7 +96,8 @@ impl Maker<'_> {
                     self.builder.choice([taken].into_iter().chain(passed))
                 };
                 // A continuation of several places becomes a rule.
-                let is_shared = index > 1 && kind > 0 && (counts || is_first_possible);
+                let is_shared = index > 1 && kind > 0 && (counts || is_first_possible)
+                    || index > 0 && is_long(&self.builder, rest);
                 befores.push(if is_shared {
                     self.shared("members", rest)
                 } else {
@@ -142,6 +143,9 @@ impl Maker<'_> {
                 let fewest = u32::from(count < min);
                 self.builder.repeat(more, fewest, Some(1))
             };
+            if index > 1 && is_long(&self.builder, tail) {
+                tail = self.shared("items", tail);
+            }
         }
         let first = prefix.first().copied().or(rest).filter(|_| max > 0);
         let filled =
@@ -153,13 +157,6 @@ impl Maker<'_> {
     fn slot(&mut self, slot: &Slot) -> ExprId {
         let values: Vec<ExprId> = slot.values().map(|id| self.copies[&id]).collect();
         self.builder.choice(values)
-    }
-
-    /// Wraps an expression in a rule.
-    fn shared(&mut self, name: &str, body: ExprId) -> ExprId {
-        let rule = self.rule(name);
-        self.builder.define(rule, body);
-        self.builder.rule(rule)
     }
 
     fn marks(&mut self, open: char, close: char) -> Result<Marks, AlgebraError> {

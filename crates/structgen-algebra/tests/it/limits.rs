@@ -1,10 +1,13 @@
 //! Grammars with huge or ambiguous texts: work and memory stay within the limits.
 
-use structgen_algebra::{AlgebraError, AlgebraLimits, Sampler, count, difference, plain, shortest};
+use serde_json::json;
+use structgen_algebra::{
+    AlgebraError, AlgebraLimits, Sampler, ascii_only, count, difference, intersect, plain, shortest,
+};
 use structgen_automata::CancelToken;
 use structgen_frontend::gbnf::{GbnfOptions, parse};
 use structgen_frontend::json_schema::{self, SchemaOptions};
-use structgen_grammar::Grammar;
+use structgen_grammar::{Expr, Grammar, GrammarBuilder, JsonForm};
 
 fn large() -> Vec<(&'static str, Grammar)> {
     let schema = |text: &str| {
@@ -105,6 +108,50 @@ fn work_and_bytes_are_counted() {
         exceeded(count(&found, &few_bytes)),
         Some("bytes of numbers of texts")
     );
+}
+
+/// The number of operands and of bytes of literals of all expressions.
+fn size_of(grammar: &Grammar) -> usize {
+    let sizes = grammar.exprs().iter().map(|expr| match expr {
+        Expr::Sequence(parts) => parts.len(),
+        Expr::Bytes(bytes) => bytes.len(),
+        _ => 1,
+    });
+    sizes.sum()
+}
+
+#[test]
+fn long_sequences_take_linear_memory() {
+    let limits = AlgebraLimits::default();
+    let size_of_plain =
+        |grammar: &Grammar| size_of(&plain(grammar, &limits).expect("within the limits").grammar);
+    let classes = format!("root ::= {}", "[ab] [cd] ".repeat(1_000));
+    let classes = parse(&classes, &GbnfOptions::default()).expect("a grammar");
+    let made = intersect(&classes, &ascii_only(), &limits).expect("within the limits");
+    let mut sizes = vec![size_of(&made.grammar)];
+
+    let mut builder = GrammarBuilder::new();
+    let root = builder.declare("root");
+    let letters = ["a", "b"].map(|text| builder.bytes(text));
+    let body = builder.sequence(letters.into_iter().cycle().take(2_000));
+    builder.define(root, body);
+    sizes.push(size_of_plain(&builder.finish(root, JsonForm::generate())));
+
+    let keys: Vec<String> = (0..1_000).map(|n| format!("key-{n}")).collect();
+    let value = |key: &String| (key.clone(), json!({"const": 1}));
+    let object = json!({
+        "type": "object",
+        "properties": keys.iter().map(value).collect::<serde_json::Map<_, _>>(),
+        "required": keys,
+        "additionalProperties": false,
+    });
+    let items = vec![json!({"enum": [1, 2]}); 1_000];
+    let array = json!({"type": "array", "prefixItems": items, "items": false, "minItems": 1_000});
+    for schema in [object, array] {
+        let compiled = json_schema::compile(&schema, &SchemaOptions::new()).expect("a schema");
+        sizes.push(size_of_plain(&compiled.grammar));
+    }
+    assert!(sizes.iter().all(|&size| size < 200_000), "{sizes:?}");
 }
 
 #[test]
