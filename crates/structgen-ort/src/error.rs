@@ -115,12 +115,12 @@ pub enum LoadError {
         reason: String,
     },
     /// Neither the graph nor the configuration tells a number that is needed.
-    #[error(
-        "neither the model nor its configuration tells {what}: {field} is missing from config.json"
-    )]
+    #[error("neither the model nor its configuration tells {what}: {field} is missing from {file}")]
     Untold {
         /// The number.
         what: &'static str,
+        /// The folder's configuration.
+        file: &'static str,
         /// The field that would tell it.
         field: &'static str,
     },

@@ -5,10 +5,13 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::fields::Fields;
-use super::{LongRope, ModelConfig};
+use super::{Layout, LongRope, ModelConfig};
 use crate::LoadError;
 use crate::graph_file::{GraphFile, When};
 use crate::names::{Names, PastNames, StateNames, Template};
+
+/// The file of a folder in onnxruntime-genai's layout.
+pub(super) const CONFIG: &str = "genai_config.json";
 
 /// The decoder that a `genai_config.json` describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +25,7 @@ pub(crate) struct GenaiConfig {
 
 impl GenaiConfig {
     pub(crate) fn from_json(text: &str) -> Result<Self, LoadError> {
-        let root = Fields::parse("genai_config.json", text)?;
+        let root = Fields::parse(CONFIG, text)?;
         let model = root.required_object("model")?;
         let decoder = model.required_object("decoder")?;
         let inputs = decoder.object("inputs")?;
@@ -39,7 +42,7 @@ impl GenaiConfig {
                 };
                 let template = Template::from_pattern(&pattern);
                 template.map(Some).ok_or_else(|| LoadError::Config {
-                    file: "genai_config.json",
+                    file: CONFIG,
                     problem: format!("{name} is {pattern:?}, and must have one %d for the layer"),
                 })
             };
@@ -138,6 +141,7 @@ impl GenaiConfig {
                     .and_then(|model_type| long_rope_border(&model_type))
                     .map(|border| LongRope::ByLength { border }),
                 decoder_start: Vec::new(),
+                layout: Layout::Genai,
             },
             graphs,
             names,
@@ -237,6 +241,7 @@ mod tests {
                     sliding_window: None,
                     long_rope: None,
                     decoder_start: [],
+                    layout: Genai,
                 },
                 graphs: [
                     GraphFile {

@@ -5,10 +5,15 @@ mod genai;
 
 pub(crate) use genai::GenaiConfig;
 
+use std::borrow::Cow;
+
 use structgen_vocab::TokenId;
 
 use crate::LoadError;
 use fields::Fields;
+
+/// The file of a folder in optimum's layout.
+const CONFIG: &str = "config.json";
 
 /// What the loop must know of a model beyond its ONNX file.
 ///
@@ -31,7 +36,7 @@ pub struct ModelConfig {
     pub context_length: Option<usize>,
     /// Logits of each position, for graphs that leave the number open.
     pub vocab_size: Option<usize>,
-    /// Every id that ends a text.
+    /// Every id that ends a text: those of the model, of its nested text model, and of `generation_config.json`.
     pub eos: Vec<TokenId>,
     /// The id that starts a text.
     pub bos: Option<TokenId>,
@@ -48,6 +53,52 @@ pub struct ModelConfig {
     /// The tokens that the text of an encoder-decoder's decoder starts with: `decoder_start_token_id`, and
     /// `forced_bos_token_id` where there is one. None for a decoder alone.
     pub decoder_start: Vec<TokenId>,
+    pub(crate) layout: Layout,
+}
+
+/// Whose file a configuration is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Layout {
+    /// `config.json`.
+    #[default]
+    Optimum,
+    /// `genai_config.json`.
+    Genai,
+}
+
+/// What graphs may leave to the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    ContextLength,
+    VocabSize,
+    KvHeads,
+    HeadDim,
+    DecoderStart,
+}
+
+impl Setting {
+    /// What it is, and its fields in `config.json` and in `genai_config.json`.
+    fn names(self) -> [&'static str; 3] {
+        match self {
+            Self::ContextLength => [
+                "the context length",
+                "max_position_embeddings",
+                "model.context_length",
+            ],
+            Self::VocabSize => ["the number of logits", "vocab_size", "model.vocab_size"],
+            Self::KvHeads => [
+                "the number of key-value heads",
+                "num_key_value_heads",
+                "model.decoder.num_key_value_heads",
+            ],
+            Self::HeadDim => ["the size of a head", "head_dim", "model.decoder.head_size"],
+            Self::DecoderStart => [
+                "the token that starts the decoder's text",
+                "decoder_start_token_id",
+                "model.decoder_start_token_id",
+            ],
+        }
+    }
 }
 
 /// What a graph makes of LongRoPE (Ding et al. 2024): short rotary factors up to the context that the model was first
@@ -69,15 +120,16 @@ pub enum LongRope {
 impl ModelConfig {
     /// Reads the texts of `config.json` and, where there is one, `generation_config.json`.
     ///
-    /// End-of-sequence ids of both count.
+    /// End-of-sequence ids of both count, and those of a nested text model.
     ///
     /// # Errors
     /// [`LoadError::Config`] with file, and line or field, for what is no JSON or makes no sense.
     pub fn from_json(config: &str, generation: Option<&str>) -> Result<Self, LoadError> {
-        let root = Fields::parse("config.json", config)?;
+        let root = Fields::parse(CONFIG, config)?;
         let text = root.object("text_config")?;
+        let levels = || text.iter().chain([&root]);
         let first = |names: &[&str]| -> Result<Option<usize>, LoadError> {
-            for fields in text.iter().chain([&root]) {
+            for fields in levels() {
                 for name in names {
                     if let Some(number) = fields.number(name)? {
                         return Ok(Some(number));
@@ -119,46 +171,63 @@ impl ModelConfig {
                 "seq_length",
             ])?,
             vocab_size: first(&["vocab_size"])?,
-            eos: root.ids("eos_token_id")?,
-            bos: root.ids("bos_token_id")?.first().copied(),
+            eos: Vec::new(),
+            bos: None,
             heads,
             kv_heads: first(&["num_key_value_heads"])?.or(heads),
             head_dim: first(&["head_dim"])?.or(derived),
             sliding_window: first(&["sliding_window"])?,
             long_rope: None,
             decoder_start,
+            layout: Layout::Optimum,
         };
-        let windows =
-            { text.iter().chain([&root]) }.map(|fields| fields.flag("use_sliding_window"));
+        // As transformers has them: a model's own ids come before those of its text model.
+        for fields in [&root].into_iter().chain(&text).chain(&generation) {
+            for id in fields.ids("eos_token_id")? {
+                if !result.eos.contains(&id) {
+                    result.eos.push(id);
+                }
+            }
+            result.bos = result.bos.or(fields.ids("bos_token_id")?.first().copied());
+        }
+        let windows = levels().map(|fields| fields.flag("use_sliding_window"));
         if windows
             .collect::<Result<Vec<_>, _>>()?
             .contains(&Some(false))
         {
             result.sliding_window = None;
         }
-        let mut scaling = text.iter().chain([&root]).filter_map(|fields| {
-            let scaling = fields
-                .get("rope_scaling")
-                .or_else(|| fields.get("rope_parameters"))?;
-            ["rope_type", "type"]
-                .iter()
-                .find_map(|name| scaling.get(name)?.as_str())
-        });
-        if scaling.any(|kind| kind == "longrope" || kind == "su") {
-            let border = first(&["original_max_position_embeddings"])?;
+        if let Some(factors) = levels().find_map(Fields::long_rope) {
+            const BORDER: &str = "original_max_position_embeddings";
+            let border = match first(&[BORDER])? {
+                Some(border) => Some(border),
+                None => factors.number(BORDER)?,
+            };
             result.long_rope = border.map(|border| LongRope::ShortAlone { border });
         }
-        if let Some(generation) = generation {
-            for id in generation.ids("eos_token_id")? {
-                if !result.eos.contains(&id) {
-                    result.eos.push(id);
-                }
-            }
-            result.bos = result
-                .bos
-                .or(generation.ids("bos_token_id")?.first().copied());
-        }
         Ok(result)
+    }
+
+    /// The error where neither a graph nor this configuration tells something.
+    pub(crate) fn untold(&self, setting: Setting) -> LoadError {
+        let [what, plain, genai] = setting.names();
+        let (file, field) = match self.layout {
+            Layout::Optimum => (CONFIG, plain),
+            Layout::Genai => (genai::CONFIG, genai),
+        };
+        LoadError::Untold { what, file, field }
+    }
+}
+
+impl Fields<'_> {
+    /// The object with LongRoPE's factors, where a model has them.
+    fn long_rope(&self) -> Option<Fields<'_>> {
+        let value = { self.get("rope_scaling") }.or_else(|| self.get("rope_parameters"))?;
+        let kind = { ["rope_type", "type"].iter() }.find_map(|name| value.get(name)?.as_str())?;
+        matches!(kind, "longrope" | "su").then_some(Fields {
+            file: self.file,
+            value: Cow::Borrowed(value),
+        })
     }
 }
 
@@ -171,7 +240,8 @@ mod tests {
         let config = ModelConfig::from_json(
             r#"{"eos_token_id": 1, "bos_token_id": null,
                 "text_config": {"n_positions": 64, "num_attention_heads": 8, "hidden_size": 96,
-                                "num_key_value_heads": 2, "vocab_size": 99}}"#,
+                                "num_key_value_heads": 2, "vocab_size": 99,
+                                "eos_token_id": [1, 7], "bos_token_id": 4}}"#,
             Some(r#"{"eos_token_id": [1, 5], "bos_token_id": 3}"#),
         )
         .unwrap();
@@ -188,12 +258,15 @@ mod tests {
                         1,
                     ),
                     TokenId(
+                        7,
+                    ),
+                    TokenId(
                         5,
                     ),
                 ],
                 bos: Some(
                     TokenId(
-                        3,
+                        4,
                     ),
                 ),
                 heads: Some(
@@ -208,6 +281,7 @@ mod tests {
                 sliding_window: None,
                 long_rope: None,
                 decoder_start: [],
+                layout: Optimum,
             }
         "#]]
         .assert_debug_eq(&config);

@@ -25,7 +25,7 @@ use super::texts::RowTexts;
 use super::{OrtModel, Rows};
 use crate::cache::growing::GrowingRows;
 use crate::cache::states::StateRows;
-use crate::config::{LongRope, ModelConfig};
+use crate::config::{LongRope, ModelConfig, Setting};
 use crate::memory;
 use crate::names::Names;
 use crate::operators::Operators;
@@ -230,10 +230,7 @@ impl OrtModel {
         config: &ModelConfig,
     ) -> Result<(), LoadError> {
         let Some((&start, forced)) = config.decoder_start.split_first() else {
-            return Err(LoadError::Untold {
-                what: "the token that starts the decoder's text",
-                field: "decoder_start_token_id",
-            });
+            return Err(config.untold(Setting::DecoderStart));
         };
         let operators = Operators::of_file(file).unwrap_or_default();
         let builder = session_builder(runtime, device, &operators)?;
@@ -370,10 +367,8 @@ impl OrtModel {
             (true, true) => Some(2048),
             (true, false) => None,
         };
-        let context_length = { config.context_length.or(unbounded) }.ok_or(LoadError::Untold {
-            what: "the context length",
-            field: "max_position_embeddings",
-        })?;
+        let context_length = { config.context_length.or(unbounded) }
+            .ok_or_else(|| config.untold(Setting::ContextLength))?;
         let logits = (signature.logits, signature.width);
         let (eos, unknown): (Vec<TokenId>, Vec<TokenId>) =
             { config.eos.iter() }.partition(|id| id.index() < signature.width);

@@ -4,7 +4,7 @@ use ort::value::Outlet;
 
 use super::{Element, cache_element, tensor, told, unsupported};
 use crate::LoadError;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, Setting};
 
 /// The most bytes of a position of a row, or of a row's state: nothing real has more, and sums of some do not overflow.
 pub(super) const LARGEST: usize = u32::MAX as usize;
@@ -72,17 +72,12 @@ impl CacheTensor {
         let tensor = Self {
             element,
             form,
-            heads: told(
-                heads,
-                config.kv_heads,
-                "the number of key-value heads",
-                "num_key_value_heads",
-            )?,
+            heads: told(heads, config.kv_heads, config, Setting::KvHeads)?,
             head_dim: told(
                 head_dim,
                 config.head_dim.map(|dim| both * dim),
-                "the size of a head",
-                "head_dim",
+                config,
+                Setting::HeadDim,
             )?,
         };
         match tensor.bytes() > LARGEST {

@@ -11,7 +11,7 @@ pub(crate) use state::StateTensor;
 use ort::value::{Outlet, TensorElementType, ValueType};
 
 use crate::LoadError;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, Setting};
 use crate::graph_file::When;
 use crate::names::Names;
 use caches::Caches;
@@ -248,12 +248,7 @@ fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadE
     let [_, _, width] = *dims else {
         return Err(unsupported(outlet, "[batch, sequence, vocabulary]"));
     };
-    let width = told(
-        width,
-        config.vocab_size,
-        "the number of logits",
-        "vocab_size",
-    )?;
+    let width = told(width, config.vocab_size, config, Setting::VocabSize)?;
     Ok((float, width))
 }
 
@@ -272,13 +267,13 @@ fn hidden(outlet: &Outlet) -> Option<(Float, usize)> {
 /// A dimension of the graph, or what the configuration says where the graph leaves it open.
 fn told(
     dim: i64,
-    config: Option<usize>,
-    what: &'static str,
-    field: &'static str,
+    configured: Option<usize>,
+    config: &ModelConfig,
+    setting: Setting,
 ) -> Result<usize, LoadError> {
     match usize::try_from(dim) {
         Ok(dim) if dim > 0 => Ok(dim),
-        _ => config.ok_or(LoadError::Untold { what, field }),
+        _ => configured.ok_or_else(|| config.untold(setting)),
     }
 }
 

@@ -228,15 +228,24 @@ fn sliding_windows_that_graph_and_configuration_do_not_share_are_noted() {
 #[test]
 fn the_context_of_a_graph_with_short_rotary_factors_alone_is_theirs() {
     let bytes = std::fs::read(fixture("optimum/model.onnx")).unwrap();
-    let config = r#"{"max_position_embeddings": 64, "original_max_position_embeddings": 16,
-                     "rope_scaling": {"rope_type": "longrope"}}"#;
-    let config = ModelConfig::from_json(config, None).unwrap();
-    let model = OrtModel::from_bytes(runtime(), bytes, &config, Device::cpu(1)).unwrap();
-    assert_eq!(model.info().context_length, 16);
-    let (border, context_length) = (16, 64);
-    let note = LoadNote::ShortContext {
-        border,
-        context_length,
-    };
-    assert_eq!(model.notes(), [note]);
+    // Beside the factors' kind, too, as later versions of transformers have it.
+    for config in [
+        r#"{"max_position_embeddings": 64, "original_max_position_embeddings": 16,
+            "rope_scaling": {"rope_type": "longrope"}}"#,
+        r#"{"max_position_embeddings": 64,
+            "rope_scaling": {"type": "su", "original_max_position_embeddings": 16}}"#,
+        r#"{"max_position_embeddings": 64, "text_config": {
+            "rope_parameters": {"rope_type": "longrope", "original_max_position_embeddings": 16}}}"#,
+    ] {
+        let config = ModelConfig::from_json(config, None).unwrap();
+        let model =
+            OrtModel::from_bytes(runtime(), bytes.clone(), &config, Device::cpu(1)).unwrap();
+        assert_eq!(model.info().context_length, 16);
+        let (border, context_length) = (16, 64);
+        let note = LoadNote::ShortContext {
+            border,
+            context_length,
+        };
+        assert_eq!(model.notes(), [note]);
+    }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
 use structgen_decode::{LanguageModel, model::RowRun};
 use structgen_ort::{LoadError, ModelSource, OrtModel};
 
@@ -14,6 +15,16 @@ use crate::support::{
 fn refusal(folder: &Path) -> String {
     let opened: Result<OrtModel, LoadError> = OrtModel::open(runtime(), folder, &options());
     opened.err().unwrap().to_string()
+}
+
+/// A copy of a folder of onnxruntime-genai's whose configuration is changed.
+fn configured(name: &str, change: impl FnOnce(&mut Value)) -> tempfile::TempDir {
+    let folder = copied_folder(name);
+    let file = folder.path().join("genai_config.json");
+    let mut config = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    change(&mut config);
+    fs::write(file, config.to_string()).unwrap();
+    folder
 }
 
 /// Python's greedy ids, and its logits of the prompt's end.
@@ -85,6 +96,18 @@ fn stages_of_a_pipeline_are_checked() {
         the model has an input that structgen cannot fill: states (Tensor<f32>(batch, sequence, 16))
         genai_config.json: filename is missing"#]]
     .assert_eq(&errors.join("\n"));
+}
+
+#[test]
+fn a_number_that_is_nowhere_is_asked_for_in_the_file_of_the_folder() {
+    let without = |number: &str| {
+        let folder = configured("genai", |config| {
+            let model = config["model"].as_object_mut().unwrap();
+            model.remove(number);
+        });
+        refusal(folder.path())
+    };
+    expect_test::expect!["neither the model nor its configuration tells the context length: model.context_length is missing from genai_config.json"].assert_eq(&without("context_length"));
 }
 
 #[test]
