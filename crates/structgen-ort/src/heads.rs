@@ -8,7 +8,7 @@ use structgen_decode::{ModelError, model::DraftHeads};
 
 use crate::cache::backend;
 use crate::files::{regular_file, side_session, takes_only};
-use crate::signature::{find, tensor, unsupported};
+use crate::signature::{WIDEST, find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
 /// The input's name, which is that of the model's output.
@@ -70,18 +70,19 @@ impl OrtHeads {
         let logits = find(session.outputs(), LOGITS, "output")?;
         takes_only(&session, &[STATES])?;
         let hidden_width = match tensor(states)? {
-            (TensorElementType::Float32, &[_, width]) if width > 0 => width as usize,
+            (TensorElementType::Float32, &[_, width @ 1..=WIDEST]) => width as usize,
             _ => return Err(unsupported(states, "f32 [n, width] with a fixed width")),
         };
+        let wanted = "f32 [heads, n, vocabulary], with fixed heads and vocabulary";
         let (heads, vocabulary) = match tensor(logits)? {
-            (TensorElementType::Float32, &[heads, _, width]) if heads > 0 && width > 0 => {
+            (TensorElementType::Float32, &[heads @ 1..=WIDEST, _, width @ 1..=WIDEST]) => {
                 (heads as usize, width as usize)
             }
-            _ => {
-                let wanted = "f32 [heads, n, vocabulary], with fixed heads and vocabulary";
-                return Err(unsupported(logits, wanted));
-            }
+            _ => return Err(unsupported(logits, wanted)),
         };
+        if { heads.checked_mul(vocabulary) }.is_none_or(|all| all > WIDEST as usize) {
+            return Err(unsupported(logits, "of at most 2147483648 logits"));
+        }
         Ok(Self {
             session,
             heads,

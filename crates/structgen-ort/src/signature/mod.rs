@@ -17,6 +17,10 @@ use crate::names::Names;
 use caches::Caches;
 use roles::Meanings;
 
+/// The most logits of a position, or numbers of its states: more have no token ids, and would overflow what is computed
+/// of them.
+pub(crate) const WIDEST: i64 = 1 << 31;
+
 /// The inputs and outputs of a decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signature {
@@ -248,6 +252,9 @@ fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadE
     let [_, _, width] = *dims else {
         return Err(unsupported(outlet, "[batch, sequence, vocabulary]"));
     };
+    if width > WIDEST {
+        return Err(unsupported(outlet, "of at most 2147483648 logits"));
+    }
     let width = told(width, config.vocab_size, config, Setting::VocabSize)?;
     Ok((float, width))
 }
@@ -257,7 +264,7 @@ fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadE
 fn hidden(outlet: &Outlet) -> Option<(Float, usize)> {
     let (ty, dims) = tensor(outlet).ok()?;
     match (outlet.name(), dims) {
-        ("hidden_states", &[_, _, width]) if width > 0 => {
+        ("hidden_states", &[_, _, width @ 1..=WIDEST]) => {
             Some((float(outlet, ty).ok()?, usize::try_from(width).ok()?))
         }
         _ => None,

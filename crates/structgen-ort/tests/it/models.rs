@@ -8,7 +8,7 @@ use structgen_decode::{
     FinishReason, GenerateOptions, LanguageModel, ModelError, Request, Scheduler, Unconstrained,
     model::{ModelStats, Packing, RowRun},
 };
-use structgen_ort::{Device, LoadOptions, ModelConfig, OrtModel};
+use structgen_ort::{Device, LoadOptions, ModelConfig, OrtHeads, OrtModel};
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::support::{
@@ -329,9 +329,17 @@ fn graphs_that_are_no_decoders_are_refused_by_name() {
         unknown_input: the model has an input that structgen cannot fill: token_type_ids (Tensor<i64>(batch, sequence))
         unknown_state: the model has an input that structgen cannot fill: past_states.0.wkv_max (Tensor<f32>(batch, 4))
         vast_cache: past_key_values.0.key of the model is Tensor<f32>(batch, 1099511627776, past, 1099511627776), and must be of a size that memory holds
+        vast_logits: logits of the model is Tensor<f32>(batch, sequence, 4294967296), and must be of at most 2147483648 logits
         vast_state: past_conv.1 of the model is Tensor<f32>(batch, 1099511627776, 1099511627776), and must be of a size that memory holds
         no context length: neither the model nor its configuration tells the context length: max_position_embeddings is missing from config.json
     "#]].assert_eq(&report);
+}
+
+#[test]
+fn heads_of_more_logits_than_can_be_counted_are_refused() {
+    let file = fixture("hostile_heads").join("vast.onnx");
+    let error = OrtHeads::open(runtime(), &file, Device::cpu(1)).unwrap_err();
+    expect_test::expect!["logits of the model is Tensor<f32>(8589934592, n, 8589934592), and must be f32 [heads, n, vocabulary], with fixed heads and vocabulary"].assert_eq(&error.to_string());
 }
 
 #[test]
