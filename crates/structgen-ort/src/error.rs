@@ -124,6 +124,22 @@ pub enum LoadError {
         /// The field that would tell it.
         field: &'static str,
     },
+    /// An input or output of the cache has another use besides, so that a part of the cache would have none.
+    #[error("the model's cache is ambiguous: {name} {problem}")]
+    AmbiguousCache {
+        /// The input or output.
+        name: String,
+        /// Its uses.
+        problem: String,
+    },
+    /// The cache has more tensors than that of any model.
+    #[error("the model's cache has more than {most} tensors; {name} is the first beyond these")]
+    VastCache {
+        /// The most that are supported.
+        most: usize,
+        /// The first input beyond them.
+        name: String,
+    },
 }
 
 fn list(names: &[String]) -> String {

@@ -34,6 +34,13 @@ impl When {
             Self::WithPast => has_past,
         }
     }
+
+    /// Whether a run that one graph is for is one of the other's, too.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        [false, true]
+            .into_iter()
+            .any(|has_past| self.is_for(has_past) && other.is_for(has_past))
+    }
 }
 
 impl GraphFile {

@@ -1,10 +1,16 @@
 //! Which inputs of a graph are fed with outputs of the run before, and with which.
 
+use std::collections::HashMap;
+
 use ort::value::Outlet;
 
-use super::all_names;
+use super::outlets::all_names;
+use super::{Input, Output};
 use crate::LoadError;
 use crate::names::{Names, PastNames, StateNames};
+
+/// The most tensors of a cache. Those of real models are some hundreds.
+const MOST: usize = 4096;
 
 /// The names of inputs that outputs of an earlier run are fed to, each with that output.
 #[derive(Debug)]
@@ -45,9 +51,51 @@ impl Caches {
                 present: all_names(inputs.iter().copied()),
             });
         }
+        if let Some((past, ..)) = caches.uses().nth(MOST) {
+            return Err(LoadError::VastCache {
+                most: MOST,
+                name: past.into(),
+            });
+        }
         Ok(caches)
     }
+
+    /// Each input with the output that is fed to it, and what they are for.
+    pub(super) fn uses(&self) -> impl Iterator<Item = (&str, &str, Input, Output)> {
+        let own = { self.own.iter().enumerate() }
+            .map(|(i, pair)| (pair, Input::Past(i), Output::Present(i)));
+        let states = { self.states.iter().enumerate() }
+            .map(|(i, pair)| (pair, Input::State(i), Output::State(i)));
+        let cross = { self.cross.iter().enumerate() }
+            .map(|(i, pair)| (pair, Input::Cross(i), Output::Cross(i)));
+        { own.chain(states).chain(cross) }
+            .map(|((past, present), input, output)| (&**past, &**present, input, output))
+    }
+
+    /// The uses by the names of inputs, and by those of outputs.
+    pub(super) fn by_name(&self) -> Result<(ByName<'_, Input>, ByName<'_, Output>), LoadError> {
+        let (mut inputs, mut outputs) = (ByName::new(), ByName::new());
+        for (past, present, input, output) in self.uses() {
+            if let Some((_, other)) = outputs.insert(present, (output, past)) {
+                let problem = format!("is fed to {other} and to {past}");
+                return Err(ambiguous(present, problem));
+            }
+            if let Some((_, other)) = inputs.insert(past, (input, present)) {
+                let problem = format!("is fed with {other} and with {present}");
+                return Err(ambiguous(past, problem));
+            }
+        }
+        Ok((inputs, outputs))
+    }
 }
+
+pub(super) fn ambiguous(name: &str, problem: String) -> LoadError {
+    let name = name.to_owned();
+    LoadError::AmbiguousCache { name, problem }
+}
+
+/// What inputs or outputs of a cache are, by name, each with the output or input that is its other side.
+pub(super) type ByName<'c, T> = HashMap<&'c str, (T, &'c str)>;
 
 /// The inputs and outputs of a layer.
 fn of_layer(past: &PastNames, layer: usize) -> Vec<(String, String)> {
@@ -158,6 +206,18 @@ mod tests {
 
             past_key_values.1.key_value <- present.1.key_value"#]]
         .assert_eq(&found.join("\n\n"));
+    }
+
+    #[test]
+    fn a_cache_of_more_tensors_than_any_model_has_is_refused_by_name() {
+        let names: Vec<String> = { 0..2_100 }
+            .flat_map(|layer| {
+                ["key", "value"].map(|part| format!("past_key_values.{layer}.{part}"))
+            })
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(found(&names[..4096]).unwrap().len(), 4096);
+        expect_test::expect!["the model's cache has more than 4096 tensors; past_key_values.2048.key is the first beyond these"].assert_eq(&found(&names).unwrap_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod cache;
 mod caches;
+mod outlets;
 mod roles;
 mod state;
 
@@ -15,6 +16,7 @@ use crate::config::{ModelConfig, Setting};
 use crate::graph_file::When;
 use crate::names::Names;
 use caches::Caches;
+use outlets::{Outlets, missing};
 use roles::Meanings;
 
 /// The most logits of a position, or numbers of its states: more have no token ids, and would overflow what is computed
@@ -90,7 +92,7 @@ pub(crate) struct Features {
 }
 
 /// Where an output goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Output {
     Logits,
     /// The last layer's normalised states.
@@ -170,39 +172,40 @@ impl Signature {
                 .iter()
                 .filter(move |graph| graph.runs.is_for(has_past))
         };
-        let inputs: Vec<&Outlet> = of(true).flat_map(|graph| &graph.inputs).collect();
-        let outputs: Vec<&Outlet> = of(true).flat_map(|graph| &graph.outputs).collect();
-        let begun: Vec<&Outlet> = of(false).flat_map(|graph| &graph.outputs).collect();
-        let caches = Caches::of(&inputs, names)?;
+        let inputs = Outlets::inputs(of(true).flat_map(|graph| &graph.inputs));
+        let outputs = Outlets::outputs(of(true).flat_map(|graph| &graph.outputs));
+        let begun = Outlets::outputs(of(false).flat_map(|graph| &graph.outputs));
+        let caches = Caches::of(&inputs.all, names)?;
         let has_encoder = !caches.cross.is_empty();
-        let tensors = |pairs: &[(String, String)], outputs: &[&Outlet]| {
+        let tensors = |pairs: &[(String, String)], outputs: &Outlets<'_>| {
             let tensors = pairs.iter().map(|(past, present)| {
-                CacheTensor::read(input(&inputs, past)?, output(outputs, present)?, config)
+                CacheTensor::read(inputs.named(past)?, outputs.named(present)?, config)
             });
             tensors.collect::<Result<Vec<_>, LoadError>>()
         };
-        let states = |outputs: &[&Outlet]| {
+        let states = |outputs: &Outlets<'_>| {
             let states = caches.states.iter().map(|(past, present)| {
-                StateTensor::read(input(&inputs, past)?, output(outputs, present)?)
+                StateTensor::read(inputs.named(past)?, outputs.named(present)?)
             });
             states.collect::<Result<Vec<_>, LoadError>>()
         };
         find_ids(&inputs, names)?;
         // Without attention there is nothing to mask.
         if !has_encoder && !caches.own.is_empty() {
-            input(&inputs, &names.attention_mask)?;
+            inputs.named(&names.attention_mask)?;
         }
-        let (logits, width) = logits(output(&outputs, &names.logits)?, config)?;
+        let (logits, width) = logits(outputs.named(&names.logits)?, config)?;
         // Graphs for texts without a past return what the others take.
-        output(&begun, &names.logits)?;
+        begun.named(&names.logits)?;
         tensors(&caches.own, &begun)?;
         states(&begun)?;
         let meanings = Meanings::new(graphs, names, &caches)?;
         let roles = (0..graphs.len()).map(|place| meanings.of_graph(place));
         let roles: Vec<Roles> = roles.collect::<Result<_, _>>()?;
+        meanings.check_returned(&roles)?;
         let is_returned = graphs.iter().all(|graph| graph.runs == When::Always) && { roles.iter() }
             .any(|roles| roles.outputs.contains(&Output::Hidden));
-        let hidden = { outputs.iter().find_map(|outlet| hidden(outlet)) }
+        let hidden = { outputs.all.iter().find_map(|outlet| hidden(outlet)) }
             .filter(|_| !has_encoder && is_returned);
         Ok(Self {
             graphs: roles,
@@ -210,7 +213,7 @@ impl Signature {
             states: states(&outputs)?,
             cross: tensors(&caches.cross, &begun)?,
             handed_on: meanings.handed_on(),
-            one_after_past: { inputs.iter() }
+            one_after_past: { inputs.all.iter() }
                 .filter(|outlet| outlet.name() == names.input_ids)
                 .any(|outlet| matches!(tensor(outlet), Ok((_, [_, 1])))),
             logits,
@@ -220,18 +223,12 @@ impl Signature {
     }
 }
 
-fn input<'o>(inputs: &[&'o Outlet], name: &str) -> Result<&'o Outlet, LoadError> {
-    find(inputs.iter().copied(), name, "input")
-}
-
-fn output<'o>(outputs: &[&'o Outlet], name: &str) -> Result<&'o Outlet, LoadError> {
-    find(outputs.iter().copied(), name, "output")
-}
-
 /// The input for token ids, in whichever graph.
-fn find_ids(inputs: &[&Outlet], names: &Names) -> Result<(), LoadError> {
-    let embeds = { inputs.iter() }.find(|input| input.name() == names.inputs_embeds);
-    match (input(inputs, &names.input_ids), embeds) {
+fn find_ids(inputs: &Outlets<'_>, names: &Names) -> Result<(), LoadError> {
+    match (
+        inputs.named(&names.input_ids),
+        inputs.get(&names.inputs_embeds),
+    ) {
         (Err(LoadError::Missing { .. }), Some(embeds)) => Err(LoadError::NoEmbedding {
             name: embeds.name().to_owned(),
         }),
@@ -326,11 +323,7 @@ pub(crate) fn find<'o>(
 ) -> Result<&'o Outlet, LoadError> {
     let outlets = outlets.into_iter();
     let found = outlets.clone().find(|outlet| outlet.name() == name);
-    found.ok_or_else(|| LoadError::Missing {
-        kind,
-        name: name.into(),
-        present: all_names(outlets),
-    })
+    found.ok_or_else(|| missing(kind, name, outlets))
 }
 
 pub(crate) fn unsupported(outlet: &Outlet, wanted: &str) -> LoadError {
@@ -339,8 +332,4 @@ pub(crate) fn unsupported(outlet: &Outlet, wanted: &str) -> LoadError {
         got: outlet.dtype().to_string(),
         wanted: wanted.into(),
     }
-}
-
-fn all_names<'o>(outlets: impl Iterator<Item = &'o Outlet>) -> Vec<String> {
-    outlets.map(|outlet| outlet.name().to_owned()).collect()
 }

@@ -1,8 +1,11 @@
 //! What the inputs and outputs of each graph are for, by their names.
 
+use std::collections::HashMap;
+
 use ort::value::{Outlet, TensorElementType};
 
-use super::caches::Caches;
+use super::caches::{ByName, Caches, ambiguous};
+use super::outlets::Outlets;
 use super::{
     Described, Features, Input, Integer, Output, Roles, float, hidden, integer_matrix, tensor,
     unsupported,
@@ -15,10 +18,14 @@ use crate::names::Names;
 #[derive(Debug)]
 pub(super) struct Meanings<'g> {
     graphs: &'g [Described],
+    /// The inputs and the outputs of each graph.
+    outlets: Vec<[Outlets<'g>; 2]>,
     names: &'g Names,
     caches: &'g Caches,
-    /// The names of what graphs hand on to later ones.
-    handed_on: Vec<&'g str>,
+    /// The inputs and the outputs of the cache.
+    cached: (ByName<'g, Input>, ByName<'g, Output>),
+    /// The names of what graphs hand on to later ones, with their numbers.
+    handed_on: HashMap<&'g str, usize>,
 }
 
 impl<'g> Meanings<'g> {
@@ -27,26 +34,68 @@ impl<'g> Meanings<'g> {
         names: &'g Names,
         caches: &'g Caches,
     ) -> Result<Self, LoadError> {
-        let mut handed_on = Vec::new();
+        let outlets = graphs.iter().map(|graph| {
+            [
+                Outlets::inputs(graph.inputs.iter()),
+                Outlets::outputs(graph.outputs.iter()),
+            ]
+        });
+        let mut meanings = Self {
+            graphs,
+            outlets: outlets.collect(),
+            names,
+            caches,
+            cached: caches.by_name()?,
+            handed_on: HashMap::new(),
+        };
         for (place, graph) in graphs.iter().enumerate() {
-            let inputs = graphs[place + 1..].iter().flat_map(|later| &later.inputs);
             for output in &graph.outputs {
-                for input in inputs.clone().filter(|input| input.name() == output.name()) {
+                for input in meanings.takers(place, output.name()) {
                     if tensor(input)?.0 != tensor(output)?.0 {
                         return Err(unsupported(input, "of the type of the output of this name"));
                     }
-                    if !handed_on.contains(&output.name()) {
-                        handed_on.push(output.name());
-                    }
+                }
+                if meanings.takers(place, output.name()).next().is_some() {
+                    let number = meanings.handed_on.len();
+                    meanings.handed_on.entry(output.name()).or_insert(number);
                 }
             }
         }
-        Ok(Self {
-            graphs,
-            names,
-            caches,
-            handed_on,
-        })
+        Ok(meanings)
+    }
+
+    /// The inputs of this name of later graphs that run together with a graph.
+    fn takers(&self, place: usize, name: &str) -> impl Iterator<Item = &'g Outlet> {
+        let graphs = self.graphs.iter().zip(&self.outlets).skip(place + 1);
+        let later = graphs.filter(move |(graph, _)| graph.runs.meets(self.graphs[place].runs));
+        later.filter_map(move |(_, [inputs, _])| inputs.get(name))
+    }
+
+    /// Checks that every run returns every tensor of the cache once. One that is not written to would keep what was in
+    /// its memory before.
+    pub(super) fn check_returned(&self, roles: &[Roles]) -> Result<(), LoadError> {
+        for has_past in [false, true] {
+            let graphs = self.graphs.iter().zip(roles);
+            let graphs = graphs.filter(|(graph, _)| graph.runs.is_for(has_past));
+            let mut counts: HashMap<Output, usize> = HashMap::new();
+            for output in graphs.flat_map(|(_, roles)| &roles.outputs) {
+                *counts.entry(*output).or_default() += 1;
+            }
+            // What an encoder's states become is returned where a text begins.
+            let uses = self.caches.uses();
+            let uses = uses.filter(|(.., output)| !matches!(output, Output::Cross(_)));
+            for (past, present, _, output) in uses {
+                let problem = match counts.get(&output) {
+                    Some(1) => continue,
+                    Some(_) => "is an output of several graphs".to_owned(),
+                    None => {
+                        format!("is fed to {past} of the next run, and is something else as well")
+                    }
+                };
+                return Err(ambiguous(present, problem));
+            }
+        }
+        Ok(())
     }
 
     /// The number of values that are handed on.
@@ -56,15 +105,15 @@ impl<'g> Meanings<'g> {
 
     pub(super) fn of_graph(&self, place: usize) -> Result<Roles, LoadError> {
         let graph = &self.graphs[place];
-        let (earlier, later) = (&self.graphs[..place], &self.graphs[place + 1..]);
-        let is_in = |outlets: &[Outlet], name: &str| outlets.iter().any(|o| o.name() == name);
-        let number = |name: &str| self.handed_on.iter().position(|&other| other == name);
+        let number = |name: &str| self.handed_on.get(name).copied();
         // In every run that the graph is for.
         let is_made = |name: &str| {
             let mut runs = [false, true].into_iter();
             runs.all(|has_past| {
-                let mut earlier = { earlier.iter() }.filter(|graph| graph.runs.is_for(has_past));
-                !graph.runs.is_for(has_past) || earlier.any(|graph| is_in(&graph.outputs, name))
+                let earlier = self.graphs.iter().zip(&self.outlets).take(place);
+                let mut earlier = earlier.filter(|(graph, _)| graph.runs.is_for(has_past));
+                !graph.runs.is_for(has_past)
+                    || earlier.any(|(_, [_, outputs])| outputs.get(name).is_some())
             })
         };
         let fed = |outlet: &Outlet| {
@@ -78,7 +127,7 @@ impl<'g> Meanings<'g> {
         let understood = { graph.optional.iter().map(fed) }.filter(Result::is_ok);
         let outputs = graph.outputs.iter().map(|outlet| {
             let name = outlet.name();
-            let is_taken = later.iter().any(|graph| is_in(&graph.inputs, name));
+            let is_taken = self.takers(place, name).next().is_some();
             match number(name).filter(|_| is_taken) {
                 Some(i) => Ok(Output::HandedOn(i)),
                 None => self.output(outlet),
@@ -101,15 +150,8 @@ impl<'g> Meanings<'g> {
             _ => integer_matrix(outlet),
         };
         let name = outlet.name();
-        let position = |pairs: &[(String, String)]| pairs.iter().position(|(past, _)| past == name);
-        if let Some(i) = position(&caches.own) {
-            return Ok(Input::Past(i));
-        }
-        if let Some(i) = position(&caches.states) {
-            return Ok(Input::State(i));
-        }
-        if let Some(i) = position(&caches.cross) {
-            return Ok(Input::Cross(i));
+        if let Some(&(role, _)) = self.cached.0.get(name) {
+            return Ok(role);
         }
         if !caches.cross.is_empty() {
             match name {
@@ -151,22 +193,17 @@ impl<'g> Meanings<'g> {
     }
 
     fn output(&self, outlet: &Outlet) -> Result<Output, LoadError> {
-        let (names, caches) = (self.names, self.caches);
         // An optional output may be absent after a run, which the binding does not expect.
         tensor(outlet)?;
         let name = outlet.name();
-        if name == names.logits {
+        if name == self.names.logits {
             return Ok(Output::Logits);
         }
         if hidden(outlet).is_some() {
             return Ok(Output::Hidden);
         }
-        let position =
-            |pairs: &[(String, String)]| pairs.iter().position(|(_, present)| present == name);
-        let found = { position(&caches.own).map(Output::Present) }
-            .or_else(|| position(&caches.states).map(Output::State))
-            .or_else(|| position(&caches.cross).map(Output::Cross));
-        Ok(found.unwrap_or(Output::Unused))
+        let cached = self.cached.1.get(name);
+        Ok(cached.map_or(Output::Unused, |&(role, _)| role))
     }
 }
 

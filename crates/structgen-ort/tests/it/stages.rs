@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use structgen_decode::{LanguageModel, model::RowRun};
 use structgen_ort::{LoadError, ModelSource, OrtModel};
 
@@ -96,6 +96,70 @@ fn stages_of_a_pipeline_are_checked() {
         the model has an input that structgen cannot fill: states (Tensor<f32>(batch, sequence, 16))
         genai_config.json: filename is missing"#]]
     .assert_eq(&errors.join("\n"));
+}
+
+#[test]
+fn every_tensor_of_the_cache_has_an_input_and_an_output_of_its_own() {
+    // A tensor that no output is for would keep what was in its memory before.
+    let named = |side: &'static str, name: &'static str, pattern: &'static str| {
+        configured("genai", move |config| {
+            config["model"]["decoder"][side][name] = json!(pattern);
+        })
+    };
+    let twice = |change: fn(&mut Value)| {
+        configured("genai_pipeline", |config| {
+            let decoder = &mut config["model"]["decoder"];
+            let stages = decoder["pipeline"].as_array_mut().unwrap();
+            stages.push(json!({"again": {"filename": "head.onnx"}}));
+            change(decoder);
+        })
+    };
+    let taken = twice(|decoder| {
+        decoder["outputs"]["present_key_names"] = json!("past_key_values.%d.key");
+        let [first, second] = ["past_key_values.0.key", "past_key_values.1.key"];
+        decoder["pipeline"][0]["head"]["output_names_forwarder"] =
+            json!({"present.0.key": first, "present.1.key": second});
+    });
+    let folders = [
+        named("outputs", "present_value_names", "kv_out_%d.key"),
+        named("inputs", "past_value_names", "kv_in_%d.key"),
+        taken,
+        twice(|_| {}),
+    ];
+    let errors = folders.map(|folder| refusal(folder.path()));
+    expect_test::expect![[r#"
+        the model's cache is ambiguous: kv_out_0.key is fed to kv_in_0.key and to kv_in_0.value
+        the model's cache is ambiguous: kv_in_0.key is fed with kv_out_0.key and with kv_out_0.value
+        the model's cache is ambiguous: past_key_values.0.key is fed to past_key_values.0.key of the next run, and is something else as well
+        the model's cache is ambiguous: present.0.key is an output of several graphs"#]]
+    .assert_eq(&errors.join("\n"));
+}
+
+#[test]
+fn a_name_that_a_graph_of_other_runs_takes_is_the_caches_all_the_same() {
+    // The outputs of each have the names of the inputs of the other, and the two never run one after the other.
+    let folder = configured("genai_pipeline", |config| {
+        let decoder = &mut config["model"]["decoder"];
+        let mut renamed = json!({});
+        for part in ["key", "value"] {
+            let name = |layer: &str| format!("past_key_values.{layer}.{part}");
+            decoder["outputs"][format!("present_{part}_names")] = json!(name("%d"));
+            for layer in ["0", "1"] {
+                renamed[format!("present.{layer}.{part}")] = json!(name(layer));
+            }
+        }
+        decoder["pipeline"] = json!([
+            {"context": {"filename": "decoder_model.onnx", "run_on_token_gen": false,
+                         "output_names_forwarder": renamed}},
+            {"iterator": {"filename": "decoder_with_past_model.onnx", "run_on_prompt": false,
+                          "output_names_forwarder": renamed}},
+        ]);
+    });
+    for name in ["decoder_model.onnx", "decoder_with_past_model.onnx"] {
+        fs::copy(fixture("pair").join(name), folder.path().join(name)).unwrap();
+    }
+    let mut model = OrtModel::open(runtime(), folder.path(), &options()).unwrap();
+    assert_golden(&mut model, "pair", 1e-4);
 }
 
 #[test]
