@@ -67,7 +67,7 @@ pub struct ModelSource {
     config: ModelConfig,
     shares_buffers: bool,
     device: Device,
-    single_tokens: bool,
+    pub(super) single_tokens: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -29,9 +29,9 @@ use crate::cache::slots::SlotRows;
 use crate::cache::states::StateRows;
 use encoded::Encoded;
 use graph::Graph;
-use outputs::{OutputPlace, Outputs};
+use outputs::Outputs;
 use probe::Abilities;
-use texts::{RowTexts, with_texts};
+use texts::RowTexts;
 
 /// A language model that ONNX Runtime runs.
 ///
@@ -296,32 +296,13 @@ impl LanguageModel for OrtModel {
         let before = self.graph.stats.backend_time;
         self.outputs.clear();
         self.catch_up(runs)?;
-        let replayed = self.replayed(runs);
-        let replay: Vec<RowRun<'_>>;
-        let to_run = match &replayed {
-            None => runs,
-            Some(texts) => {
-                replay = with_texts(runs, texts);
-                &replay[..]
-            }
-        };
-        let (whole, steps);
-        let places: Vec<&[OutputPlace]> = if self.encoded.is_some() {
-            steps = self.run_encoded(to_run)?;
-            steps.iter().map(Vec::as_slice).collect()
-        } else if self.is_one_step(to_run) {
-            whole = self.run_step(to_run, hidden)?;
-            whole.iter().map(std::slice::from_ref).collect()
-        } else {
-            steps = self.run_in_steps(to_run, hidden)?;
-            steps.iter().map(Vec::as_slice).collect()
-        };
+        let places = self.run_call(runs, hidden)?;
         if let Some(texts) = &mut self.texts {
             runs.iter()
                 .for_each(|run| texts.commit(run.row, run.tokens));
         }
         let spent = self.graph.stats.backend_time.saturating_sub(before);
-        let output = self.outputs.view(&places, hidden)?;
+        let output = self.outputs.view(&places.by_row(), hidden)?;
         Ok(output.with_backend_time(spent))
     }
 

@@ -76,6 +76,24 @@ pub(super) struct OutputPlace {
     pub(super) positions: usize,
 }
 
+/// Where the numbers of each row of a call are.
+#[derive(Debug)]
+pub(super) enum Places {
+    /// All of a row are in one run of the session.
+    One(Vec<OutputPlace>),
+    /// Those of a row are in several, one after the other.
+    Several(Vec<Vec<OutputPlace>>),
+}
+
+impl Places {
+    pub(super) fn by_row(&self) -> Vec<&[OutputPlace]> {
+        match self {
+            Self::One(places) => places.iter().map(std::slice::from_ref).collect(),
+            Self::Several(places) => places.iter().map(Vec::as_slice).collect(),
+        }
+    }
+}
+
 /// What a run of the session returned besides the cache.
 #[derive(Debug, Default)]
 pub(super) struct Given {

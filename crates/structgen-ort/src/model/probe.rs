@@ -22,6 +22,7 @@ use structgen_decode::{
 };
 use structgen_vocab::TokenId;
 
+use super::texts::RowTexts;
 use super::{OrtModel, Rows};
 use crate::LoadError;
 use crate::signature::{Element, Float};
@@ -94,7 +95,11 @@ impl OrtModel {
                 ..self.abilities
             },
             Ok(found) => {
-                self.graph.learn_logits(found.all_positions);
+                // Where tokens run alone it was not tried, and a text that grows beyond a border begins with more.
+                let has_border = self.texts.as_ref().is_some_and(RowTexts::has_border);
+                if !(found.tokens_alone && has_border) {
+                    self.graph.learn_logits(found.all_positions);
+                }
                 found
             }
         };

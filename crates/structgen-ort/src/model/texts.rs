@@ -10,7 +10,8 @@
 //! positions are rotated by short factors, beyond it by long ones, and a graph of onnxruntime-genai's builder chooses
 //! by the length of the text. Keys in the cache have the factors of the run that made them. So a text that grows beyond
 //! the border is run again from its beginning, as is one that is cut back; and rows run apart, since one choice holds
-//! for all that are run together.
+//! for all that are run together. A run across the border is cut there where positions up to it are asked for, so that
+//! a draft has the logits that its tokens have one after another.
 
 use std::collections::BTreeMap;
 
@@ -86,6 +87,33 @@ impl RowTexts {
             text.computed = None;
         }
         !holds
+    }
+
+    /// A run of a text that crosses the border while positions up to it are asked for, as two: of the tokens up to it,
+    /// and of all, with the positions beyond it.
+    pub(super) fn cut_at_border<'a>(&self, run: &RowRun<'a>) -> Option<[RowRun<'a>; 2]> {
+        let len = self.len(run.row)?;
+        let before = self.border?.checked_sub(len)?;
+        let beyond = run.tokens.len().checked_sub(before)?;
+        let is_cut = before > 0 && beyond > 0 && run.positions > beyond;
+        is_cut.then(|| {
+            let short = RowRun {
+                tokens: &run.tokens[..before],
+                positions: run.positions - beyond,
+                ..*run
+            };
+            let long = RowRun {
+                positions: beyond,
+                ..*run
+            };
+            [short, long]
+        })
+    }
+
+    /// The fewest tokens that a row without a cache begins a run of `n` with: all keys must have the factors of the
+    /// whole text.
+    pub(super) fn fewest_at_once(&self, n: usize) -> usize {
+        { self.border.filter(|&border| n > border) }.map_or(1, |border| border + 1)
     }
 
     /// The end of a row's text, of which the cache has the first `cached` tokens, where it is best run by itself first.

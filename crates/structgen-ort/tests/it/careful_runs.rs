@@ -127,26 +127,32 @@ fn dynamic_quantisation_is_noted_and_can_be_made_independent_of_the_cut() {
     assert_eq!(model.run(&runs, false).unwrap().row(1).last(), single);
 }
 
+/// A graph with two sets of factors of positions, the second for texts of more than 16 tokens.
+fn long_rope(name: &str) -> OrtModel {
+    let bytes = std::fs::read(fixture(name).join("model.onnx")).unwrap();
+    let config = std::fs::read_to_string(fixture(name).join("config.json")).unwrap();
+    let mut config = ModelConfig::from_json(&config, None).unwrap();
+    config.long_rope = Some(LongRope::ByLength { border: 16 });
+    OrtModel::from_bytes(runtime(), bytes, &config, Device::cpu(1)).unwrap()
+}
+
+fn long_text() -> Vec<TokenId> {
+    tokens((0..CONTEXT as u32 - 8).map(|i| (i * 13 + 7) % 48))
+}
+
+/// What a graph computes of each beginning of a text that it sees at once.
+fn of_beginnings(name: &str, text: &[TokenId]) -> Vec<Vec<f32>> {
+    let mut model = long_rope(name);
+    let lens = 1..=text.len();
+    lens.map(|len| fresh(&mut model, &text[..len])).collect()
+}
+
 #[test]
 fn texts_that_cross_the_border_of_long_rope_are_run_again() {
-    const BORDER: usize = 16;
-    let bytes = std::fs::read(fixture("long_rope/model.onnx")).unwrap();
-    let config = std::fs::read_to_string(fixture("long_rope/config.json")).unwrap();
-    let mut config = ModelConfig::from_json(&config, None).unwrap();
-    config.long_rope = Some(LongRope::ByLength { border: BORDER });
-    let open = || OrtModel::from_bytes(runtime(), bytes.clone(), &config, Device::cpu(1)).unwrap();
-    let mut model = open();
+    let text = long_text();
+    let expected = of_beginnings("long_rope", &text[..24]);
+    let mut model = long_rope("long_rope");
     assert_eq!(model.info().packing, Packing::Apart);
-    let text = tokens((0..CONTEXT as u32 - 8).map(|i| (i * 13 + 7) % 48));
-    // What a graph computes of a text that it sees at once.
-    let mut whole = |len: usize| {
-        let row = model.open_row().unwrap();
-        let logits = last(&mut model, row, &text[..len]);
-        model.close_row(row);
-        logits
-    };
-    let expected: Vec<_> = (1..=24).map(&mut whole).collect();
-    let mut model = open();
     let [row, short] = [(); 2].map(|()| model.open_row().unwrap());
     last(&mut model, short, &text[..3]);
     for (at, expected) in expected.iter().enumerate() {
@@ -186,6 +192,52 @@ fn texts_that_cross_the_border_of_long_rope_are_run_again() {
             .is_err()
     );
     assert_close(&last(&mut model, row, &text[12..13]), &expected[12], 1e-4);
+}
+
+#[test]
+fn a_run_across_the_border_of_long_rope_has_the_logits_of_its_beginnings() {
+    let text = long_text();
+    for name in ["long_rope", "long_rope_last_alone"] {
+        let expected = of_beginnings(name, &text[..24]);
+        let mut model = long_rope(name);
+        // From nothing, with a draft, up to the border, from there on, and with fewer positions than it has tokens.
+        for (start, end, positions) in [
+            (0, 20, 20),
+            (14, 19, 5),
+            (9, 16, 7),
+            (16, 20, 4),
+            (12, 22, 8),
+            (12, 22, 6),
+        ] {
+            let [row, short] = [(); 2].map(|()| model.open_row().unwrap());
+            if start > 0 {
+                last(&mut model, row, &text[..start]);
+            }
+            let crossing = RowRun {
+                row,
+                tokens: &text[start..end],
+                positions,
+            };
+            // A row beside it that stays below.
+            let runs = [RowRun::last(short, &text[..3]), crossing];
+            let output = model.run(&runs, false).unwrap();
+            assert_close(output.row(0).last(), &expected[2], 1e-4);
+            let logits = (0..positions).map(|at| output.row(1).logits(at));
+            for (logits, expected) in logits.zip(&expected[end - positions..end]) {
+                assert_close(logits, expected, 1e-4);
+            }
+            assert_eq!(
+                [row, short].map(|row| model.row_len(row)),
+                [Some(end), Some(3)]
+            );
+            // A draft that is refused in part, and the next one.
+            model.cut_row(row, end - 2).unwrap();
+            let logits = run(&mut model, row, &text[end - 2..end + 1], 3);
+            for (logits, expected) in logits.iter().zip(&expected[end - 2..=end]) {
+                assert_close(logits, expected, 1e-4);
+            }
+        }
+    }
 }
 
 #[test]
