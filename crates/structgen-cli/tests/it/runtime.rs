@@ -216,3 +216,23 @@ fn processes_that_install_at_once_leave_one_whole_library() {
     };
     assert!(only.damage.is_none());
 }
+
+#[test]
+fn installing_runs_no_code_of_the_current_folder() {
+    let [current, cache] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    write(
+        current.path(),
+        "pip.py",
+        "open('marker', 'w').close()\nraise SystemExit('planted')\n",
+    );
+    let mut command = structgen(["runtime", "install"]);
+    command.current_dir(current.path());
+    // Without a package index, pip gives up at once.
+    command
+        .env("STRUCTGEN_CACHE", cache.path())
+        .env("PIP_NO_INDEX", "1");
+    let run = run(&mut command);
+    assert_ne!(run.code, 0, "{run:?}");
+    assert!(!run.err.contains("planted"), "{run:?}");
+    assert!(!current.path().join("marker").exists(), "{run:?}");
+}

@@ -228,7 +228,7 @@ with zipfile.ZipFile(wheel) as archive:
     })
 }
 
-/// Runs Python, with its temporary files in `dir`; the end of its output on failure.
+/// Runs Python in `dir`, with its temporary files there; the end of its output on failure.
 fn run_python(
     package: &Package,
     step: &'static str,
@@ -239,7 +239,11 @@ fn run_python(
     for name in python() {
         let mut command = Command::new(name);
         arguments(&mut command);
+        // Python looks for modules in the current folder first, and from version 3.11 on can be told not to. `-I` would
+        // keep it from pip where that is one of the user's own packages.
         command
+            .current_dir(dir)
+            .env("PYTHONSAFEPATH", "1")
             .stdin(Stdio::null())
             .env("TMPDIR", dir)
             .env("TEMP", dir)
