@@ -236,3 +236,38 @@ fn installing_runs_no_code_of_the_current_folder() {
     assert!(!run.err.contains("planted"), "{run:?}");
     assert!(!current.path().join("marker").exists(), "{run:?}");
 }
+
+#[test]
+fn the_library_may_be_given_by_its_folder_or_relative_to_the_current_one() {
+    let cache = Cache::new();
+    let library = cache.library.canonicalize().unwrap();
+    let folder = library.parent().unwrap();
+    let name = library.file_name().unwrap().to_str().unwrap();
+    for given in [folder.to_str().unwrap(), ".", name] {
+        let mut command = structgen(["doctor", "--runtime", given]);
+        command.current_dir(folder);
+        let doctor = run(&mut command);
+        assert_eq!(doctor.code, 0, "{given}: {doctor:?}");
+        let found = format!("{} (the given path)", library.display());
+        assert!(doctor.out.contains(&found), "{given}: {doctor:?}");
+    }
+}
+
+#[test]
+fn of_a_folder_without_a_library_that_loads_every_one_is_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = runtime().library().file_name().unwrap().to_str().unwrap();
+    let names = ["1", "2"].map(|version| source.replace("1.31", version));
+    for name in &names {
+        write(dir.path(), name, "no library");
+    }
+    let doctor = run(&mut structgen([
+        "doctor",
+        "--runtime",
+        dir.path().to_str().unwrap(),
+    ]));
+    assert_eq!(doctor.code, 2, "{doctor:?}");
+    for name in &names {
+        assert!(doctor.out.contains(name), "{doctor:?}");
+    }
+}

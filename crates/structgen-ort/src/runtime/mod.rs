@@ -61,7 +61,7 @@ impl Runtime {
         let _guard = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(runtime) = RUNTIME.get() {
             return match search.explicit() {
-                Some(asked) if !same_file(asked, &runtime.library) => {
+                Some(asked) if !is_library(asked, &runtime.library) => {
                     Err(RuntimeError::OtherLoaded {
                         loaded: runtime.library.clone(),
                         asked: asked.to_owned(),
@@ -86,7 +86,7 @@ impl Runtime {
                 // What was asked for by name is not replaced by something else in silence.
                 return Err(RuntimeError::Unusable {
                     source_name: source,
-                    looked: looked.pop().into_iter().collect(),
+                    looked,
                 });
             }
         }
@@ -94,7 +94,9 @@ impl Runtime {
     }
 
     fn load_file(library: &Path, source: Source) -> Result<Self, String> {
-        let environment = ort::init_from(library)
+        // A relative path would be looked up elsewhere first, and a plain name in the system's folders alone.
+        let library = std::path::absolute(library).map_err(|error| error.to_string())?;
+        let environment = ort::init_from(&library)
             .map_err(|error| error.to_string())?
             .with_name("structgen")
             .with_telemetry(false)
@@ -103,7 +105,7 @@ impl Runtime {
         // Failures come back as errors; the same text on standard error would only be in the way.
         environment.set_log_level(LogLevel::Fatal);
         Ok(Self {
-            library: library.to_owned(),
+            library,
             source,
             build: ort::info().to_owned(),
             environment,
@@ -181,9 +183,13 @@ pub fn ensure_runtime(say: impl FnOnce(&str)) -> Result<&'static Runtime, Runtim
     }
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+/// Whether a path is that of a library, or of its folder.
+fn is_library(asked: &Path, library: &Path) -> bool {
     let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    resolve(a) == resolve(b)
+    match library.parent() {
+        Some(folder) if asked.is_dir() => resolve(asked) == resolve(folder),
+        _ => resolve(asked) == resolve(library),
+    }
 }
 
 fn version_of_build(build: &str) -> Option<&str> {

@@ -3,6 +3,7 @@
 mod careful_runs;
 mod encoder_decoders;
 mod faults;
+mod library;
 mod models;
 mod programs;
 mod recurrent;
