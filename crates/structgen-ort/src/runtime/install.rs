@@ -51,6 +51,10 @@ pub struct InstalledRuntime {
 /// The folder that is being filled or emptied begins with this, so that the next process can tell what a killed one
 /// left behind.
 const STAGING: &str = "install-";
+/// What it is named there that has been taken out of its place.
+const REMAINS: &str = "remains";
+/// The file that whoever fills or empties a folder holds a lock of.
+const LOCK: &str = "install.lock";
 
 /// Fetches the pinned ONNX Runtime through pip into the cache folder of `search`, unless it is there and undamaged.
 ///
@@ -99,16 +103,37 @@ pub fn install(search: &Search, options: &InstallOptions) -> Result<Installed, R
             output: "it contains no ONNX Runtime library".to_owned(),
         });
     };
+    let remains = staging.path().join(REMAINS);
     if target.exists() {
         // What is there goes away with the staging folder. Programs that have loaded it keep it.
-        fs::rename(&target, staging.path().join("remains")).map_err(guard("moving", &target))?;
+        fs::rename(&target, &remains).map_err(guard("moving", &target))?;
     }
-    fs::rename(&libraries, &target).map_err(guard("creating the folder", &target))?;
+    put_in_place(&libraries, &target, &remains).map_err(guard("creating the folder", &target))?;
     Ok(Installed {
         library: target.join(library),
         already: false,
         repaired,
     })
+}
+
+/// Gives libraries the name that another folder has just left; where that fails, the other has it again.
+fn put_in_place(libraries: &Path, target: &Path, remains: &Path) -> io::Result<()> {
+    fs::rename(libraries, target).inspect_err(|_| {
+        // There may have been none.
+        let _ = fs::rename(remains, target);
+    })
+}
+
+/// Waits for a process that is just replacing an installed library, whose folder is missing for a moment.
+pub(super) fn await_replacement(folder: &Path) {
+    let Some(parent) = folder.parent() else {
+        return;
+    };
+    let is_replaced = staging_folders(parent).any(|staging| staging.join(REMAINS).exists());
+    if is_replaced && let Ok(lock) = File::open(parent.join(LOCK)) {
+        // Where it cannot be locked, the folder is as missing as it seems.
+        let _ = lock.lock_shared();
+    }
 }
 
 /// The libraries in the cache folder of `search`, in the order of their folders' names, each verified.
@@ -156,7 +181,7 @@ pub fn uninstall(runtime: &InstalledRuntime) -> Result<(), RuntimeError> {
     let _lock = lock(parent)?;
     // By one rename, so that a process that is killed here leaves no half of a library.
     let staging = staging(parent)?;
-    match fs::rename(folder, staging.path().join("remains")) {
+    match fs::rename(folder, staging.path().join(REMAINS)) {
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         moved => moved.map_err(failed("removing", folder)),
@@ -171,17 +196,21 @@ fn runtime_dir(cache: &Path) -> PathBuf {
 ///
 /// The system frees the lock of a dead process, so that whoever holds it knows that nobody else fills a folder.
 fn lock(parent: &Path) -> Result<File, RuntimeError> {
-    let path = parent.join("install.lock");
+    let path = parent.join(LOCK);
     let lock = File::create(&path).map_err(failed("creating the file", &path))?;
     lock.lock().map_err(failed("locking the file", &path))?;
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    for entry in entries {
-        if entry.file_name().to_string_lossy().starts_with(STAGING) && entry.path().is_dir() {
-            // What cannot be removed is in nobody's way.
-            let _ = fs::remove_dir_all(entry.path());
-        }
+    for staging in staging_folders(parent) {
+        // What cannot be removed is in nobody's way.
+        let _ = fs::remove_dir_all(staging);
     }
     Ok(lock)
+}
+
+/// The folders that processes fill or empty, or that killed ones left.
+fn staging_folders(parent: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(STAGING));
+    { own.map(|entry| entry.path()) }.filter(|path| path.is_dir())
 }
 
 fn staging(parent: &Path) -> Result<tempfile::TempDir, RuntimeError> {
@@ -200,6 +229,10 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Runtim
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -255,6 +288,48 @@ mod tests {
         let installed = install(&search, &InstallOptions::default()).unwrap();
         assert!(installed.already);
         assert_eq!(installed.library, library);
+    }
+
+    #[test]
+    fn a_library_that_cannot_be_replaced_stays() {
+        let (cache, library) = filled();
+        let target = library.parent().unwrap();
+        let [missing, remains] = ["missing", REMAINS].map(|name| cache.path().join(name));
+        fs::rename(target, &remains).unwrap();
+        assert!(put_in_place(&missing, target, &remains).is_err());
+        assert!(verified_library(target).is_ok() && !remains.exists());
+        // Where there was none, there is none.
+        let other = cache.path().join("other");
+        assert!(put_in_place(&missing, &other, &remains).is_err());
+        assert!(!other.exists());
+    }
+
+    #[test]
+    fn a_load_waits_for_the_library_that_is_being_replaced() {
+        let (cache, library) = filled();
+        let target = library.parent().unwrap();
+        let parent = runtime_dir(cache.path());
+        let held = lock(&parent).unwrap();
+        let staging = staging(&parent).unwrap();
+        let remains = staging.path().join(REMAINS);
+        fs::rename(target, &remains).unwrap();
+        let search = Search::only_cache(cache.path());
+        let found = thread::scope(|scope| {
+            let (begins, begun) = mpsc::channel();
+            let load = scope.spawn(move || {
+                begins.send(()).unwrap();
+                let places = search.places();
+                let mut found = places.iter().map(|(_, place)| place.libraries().unwrap());
+                found.find(|libraries| !libraries.is_empty())
+            });
+            begun.recv().unwrap();
+            // Give it the time to come upon the gap.
+            thread::sleep(Duration::from_millis(50));
+            fs::rename(&remains, target).unwrap();
+            drop(held);
+            load.join().unwrap()
+        });
+        assert_eq!(found, Some(vec![library]));
     }
 
     #[test]

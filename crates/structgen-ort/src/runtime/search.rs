@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::RuntimeError;
 use super::hashes::verified_library;
+use super::install::await_replacement;
 
 /// Where to look for the ONNX Runtime library, in order.
 ///
@@ -205,8 +206,13 @@ impl Place {
     /// The library files at this place, the newest first. An installed one is verified.
     pub(super) fn libraries(&self) -> Result<Vec<PathBuf>, RuntimeError> {
         Ok(match self {
-            Self::Installed { dir, cuda } if dir.exists() => {
-                let library = verified_library(dir).map_err(|damage| RuntimeError::Damaged {
+            Self::Installed { dir, cuda } if is_installed(dir) => {
+                // A library may be replaced while it is verified.
+                let verified = verified_library(dir).or_else(|_| {
+                    await_replacement(dir);
+                    verified_library(dir)
+                });
+                let library = verified.map_err(|damage| RuntimeError::Damaged {
                     folder: dir.clone(),
                     cuda: *cuda,
                     damage,
@@ -231,6 +237,13 @@ impl Place {
             }
             Self::Python => format!("package folders of {}", python().join(" or ")),
         }
+    }
+}
+
+fn is_installed(folder: &Path) -> bool {
+    folder.exists() || {
+        await_replacement(folder);
+        folder.exists()
     }
 }
 
