@@ -29,8 +29,8 @@ impl OrtModel {
     /// the measure of other loops over the same session.
     ///
     /// # Errors
-    /// [`ModelError::Backend`], also where ids are not i64, where logits are not f32, and where prompt and tokens
-    /// exceed the context.
+    /// [`ModelError::Backend`], also where ids are not i64, and where logits are not f32. Whether prompt and tokens are
+    /// within the context is not checked.
     pub fn bare_greedy(&mut self, prompt: &[TokenId], steps: usize) -> Result<BareRun, ModelError> {
         let started = Instant::now();
         let graph = &mut self.graph;

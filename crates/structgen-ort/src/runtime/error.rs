@@ -77,7 +77,7 @@ pub enum RuntimeError {
          ORT_DYLIB_PATH to a library"
     )]
     NoPython {
-        /// The command that was tried last.
+        /// The command that was tried first.
         tried: String,
         /// What the system says.
         #[source]
