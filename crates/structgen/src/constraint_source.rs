@@ -105,7 +105,7 @@ impl Constraint {
     /// text.
     ///
     /// Named groups in the syntax of the crate `regex` are captures if the whole text has to match and the pattern has
-    /// no inner anchors, boundaries or look-around; otherwise they are ordinary groups.
+    /// no inner anchors, boundaries, look-around or operators of sets; otherwise they are ordinary groups.
     ///
     /// ```
     /// use structgen::frontend::regex::RegexOptions;
@@ -122,7 +122,7 @@ impl Constraint {
     pub fn regex_with(pattern: &str, options: RegexOptions) -> Result<Self> {
         match regex::parse_named(pattern, options) {
             Ok(Some(grammar)) => return Ok(Self::from_grammar(grammar)),
-            // With look-around, named groups are not captures.
+            // With look-around or operators, for instance, named groups are not captures.
             Err(error) if matches!(error.kind, RegexErrorKind::Unsupported(_)) => {}
             Ok(None) => {}
             Err(error) => return Err(error.into()),

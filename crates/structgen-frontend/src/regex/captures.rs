@@ -3,14 +3,16 @@
 //! The parts around named groups become expressions of a grammar; all other parts stay patterns.
 
 use regex_syntax::ast::{
-    self, AssertionKind, Ast, Flag, FlagsItemKind, GroupKind, RepetitionKind, RepetitionRange,
+    self, AssertionKind, Ast, Flag, FlagsItemKind, GroupKind, LiteralKind, RepetitionKind,
+    RepetitionRange,
 };
 use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, JsonForm};
 
+use super::rust::{RustSyntax, syntax};
 use super::{Dialect, RegexError, RegexOptions, parse};
 
 /// Parses a pattern with named groups, `(?P<name>…)` or `(?<name>…)`, in the syntax of the crate `regex`, into a
-/// grammar in which they are captures. Returns `None` if the pattern has none.
+/// grammar in which they are captures. Returns `None` if the pattern has none, and in other dialects.
 ///
 /// ```
 /// use structgen_frontend::regex::{RegexOptions, parse_named};
@@ -23,49 +25,44 @@ use super::{Dialect, RegexError, RegexOptions, parse};
 ///
 /// # Errors
 /// As [`parse`], and [`RegexErrorKind::Unsupported`](super::RegexErrorKind::Unsupported) if a part of the pattern would
-/// not match on its own: if named groups occur together with boundaries, look-around, the flag `x` or anchors other
-/// than those around the whole pattern, in other dialects, or in a pattern that is searched for.
+/// not match on its own: if named groups occur together with boundaries, look-around, the operators `&` and `~`, the
+/// flag `x` or anchors other than those around the whole pattern, or in a pattern that is searched for.
 pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Grammar>, RegexError> {
     if options.dialect != Dialect::Rust || !has_named(pattern) {
         return Ok(None);
     }
     // A pattern with named groups has the same errors as any other.
     parse(pattern, options)?;
-    let parsed = ast::parse::ParserBuilder::new()
-        .nest_limit(options.nesting())
-        .build()
-        .parse(pattern);
-    let ast = match parsed {
-        Ok(ast) => ast,
-        // The pattern contains look-around.
-        Err(error) => {
-            return Err(RegexError::unsupported(
-                error.span().start.offset,
-                "a named group beside look-around",
-            ));
-        }
-    };
-    if options.search {
-        return Err(RegexError::unsupported(
-            0,
+    let RustSyntax { looks, ast, .. } = syntax(pattern, options)?;
+    if !is_named(&ast) {
+        return Ok(None);
+    }
+    let operator = find(&ast, &is_operator).filter(|_| options.operators);
+    let refused = [
+        (looks.into_keys().min(), "a named group beside look-around"),
+        (
+            options.search.then_some(0),
             "a named group beside what a search passes over",
-        ));
+        ),
+        (operator, "a named group beside an operator of sets"),
+    ];
+    for (position, what) in refused {
+        if let Some(position) = position {
+            return Err(RegexError::unsupported(position, what));
+        }
     }
     let mut lowering = CaptureLowering {
         pattern,
         options,
         builder: GrammarBuilder::new(),
     };
-    if !is_named(&ast) {
-        return Ok(None);
-    }
     let root = lowering.builder.declare("root");
     let body = lowering.whole(&ast)?;
     lowering.builder.define(root, body);
     Ok(Some(lowering.builder.finish(root, JsonForm::generate())))
 }
 
-/// Whether there may be a named group: an apparent one may be inside a class.
+/// Whether there may be a named group: an apparent one may be inside a class or a look-behind.
 fn has_named(pattern: &str) -> bool {
     pattern.contains("(?P<") || pattern.contains("(?<")
 }
@@ -202,7 +199,7 @@ impl CaptureLowering<'_> {
 
     /// Consecutive parts without named groups.
     fn leaf(&mut self, parts: &[Ast], flags: &str) -> Result<ExprId, RegexError> {
-        if let Some(position) = parts.iter().find_map(assertion) {
+        if let Some(position) = parts.iter().find_map(|part| find(part, &is_assertion)) {
             return Err(RegexError::unsupported(
                 position,
                 "a named group beside an anchor or a boundary",
@@ -224,20 +221,31 @@ impl CaptureLowering<'_> {
     }
 }
 
-/// The position of an anchor or a boundary. Recursive, as above.
-fn assertion(ast: &Ast) -> Option<usize> {
+/// Whether it is an anchor or a boundary.
+fn is_assertion(leaf: &Ast) -> bool {
+    matches!(leaf, Ast::Assertion(_))
+}
+
+/// Whether it is `&` or `~`, not escaped.
+fn is_operator(leaf: &Ast) -> bool {
+    matches!(leaf, Ast::Literal(literal)
+        if literal.kind == LiteralKind::Verbatim && matches!(literal.c, '&' | '~'))
+}
+
+/// The position of the first such leaf. Recursive, as above.
+fn find(ast: &Ast, wanted: &dyn Fn(&Ast) -> bool) -> Option<usize> {
     match ast {
-        Ast::Assertion(assertion) => Some(assertion.span.start.offset),
-        Ast::Group(group) => assertion(&group.ast),
-        Ast::Repetition(repetition) => assertion(&repetition.ast),
-        Ast::Concat(concat) => concat.asts.iter().find_map(assertion),
-        Ast::Alternation(alternation) => alternation.asts.iter().find_map(assertion),
-        _ => None,
+        Ast::Group(group) => find(&group.ast, wanted),
+        Ast::Repetition(repetition) => find(&repetition.ast, wanted),
+        Ast::Concat(concat) => concat.asts.iter().find_map(|part| find(part, wanted)),
+        Ast::Alternation(choice) => choice.asts.iter().find_map(|part| find(part, wanted)),
+        leaf => wanted(leaf).then(|| leaf.span().start.offset),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::RegexErrorKind;
     use super::*;
 
     fn printed(pattern: &str) -> String {
@@ -274,5 +282,35 @@ mod tests {
             assert_eq!(error.position, position, "{pattern}: {error}");
         }
         assert!(printed("(?P<a>x").contains("unclosed"));
+    }
+
+    #[test]
+    fn operators_of_sets_beside_a_named_group_are_not_supported() {
+        let options = RegexOptions::rust().with_operators(true);
+        for (pattern, position) in [
+            ("(?P<x>[a-z]+)&(ab)?", 13),
+            ("[a-z]+&(?P<x>no|yes)", 6),
+            ("~(?P<x>a)", 0),
+            ("(?P<x>a(b~c)?)", 9),
+        ] {
+            let error = parse_named(pattern, options).unwrap_err();
+            assert_eq!(error.position, position, "{pattern}: {error}");
+            let is_unsupported = matches!(error.kind, RegexErrorKind::Unsupported(_));
+            assert!(is_unsupported, "{pattern}: {error}");
+        }
+        // They are characters without the option, within a class, and after a backslash.
+        assert!(printed("(?P<x>a)&~").contains("@x("));
+        let escaped = parse_named(r"(?P<x>a)[&~]\&\~", options);
+        assert!(matches!(escaped, Ok(Some(_))), "{escaped:?}");
+    }
+
+    #[test]
+    fn a_pattern_without_named_groups_has_none_whatever_else_it_has() {
+        for pattern in ["a(?<=a)b", "a(?<!b)", "(?=a)[(?P<]", "[(?<]~a"] {
+            for options in [RegexOptions::rust(), RegexOptions::rust().with_search(true)] {
+                let found = parse_named(pattern, options.with_operators(true));
+                assert!(matches!(found, Ok(None)), "{pattern}: {found:?}");
+            }
+        }
     }
 }

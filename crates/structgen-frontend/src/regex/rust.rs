@@ -15,15 +15,35 @@ use super::{MAX_ANCHORS, RegexError, RegexOptions, boundary};
 
 /// The syntax tree of the pattern; anchors, boundaries and look-arounds are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
+    let RustSyntax { text, looks, ast } = syntax(pattern, options)?;
+    let lowering = RustLowering {
+        pattern: &text,
+        looks,
+        groups: Groups::new(options, RustFlags::default()),
+        operators: options.operators,
+    };
+    ast::visit(&ast, lowering)
+}
+
+/// A pattern as `regex-syntax` reads it.
+pub(super) struct RustSyntax {
+    /// The pattern with a plain group for each look-around.
+    text: String,
+    /// The positions of look-arounds: whether each looks behind, and whether it is negated.
+    pub(super) looks: FxHashMap<usize, (bool, bool)>,
+    pub(super) ast: Ast,
+}
+
+pub(super) fn syntax(pattern: &str, options: RegexOptions) -> Result<RustSyntax, RegexError> {
     let mut text = pattern.to_owned();
     let mut looks = FxHashMap::default();
-    let ast = loop {
+    loop {
         let parsed = ast::parse::ParserBuilder::new()
             .nest_limit(options.nesting())
             .build()
             .parse(&text);
         match parsed {
-            Ok(ast) => break ast,
+            Ok(ast) => return Ok(RustSyntax { text, looks, ast }),
             Err(error) => match write_over(&mut text, &error) {
                 Some((opened, _)) if text.len() > MAX_LOOKING as usize => {
                     let what = "bytes of a pattern that looks around";
@@ -38,14 +58,7 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
                 None => return Err(translate(&error, options)),
             },
         }
-    };
-    let lowering = RustLowering {
-        pattern: &text,
-        looks,
-        groups: Groups::new(options, RustFlags::default()),
-        operators: options.operators,
-    };
-    ast::visit(&ast, lowering)
+    }
 }
 
 /// The maximum length of a pattern with look-around, which is parsed once for each look-around.
