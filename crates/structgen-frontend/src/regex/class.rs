@@ -273,11 +273,28 @@ fn property(cursor: &mut Cursor<'_>, at: usize, negated: bool) -> Result<CharSet
                     .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'='))
         })
         .ok_or_else(|| RegexError::syntax(at, "`\\p` needs a Unicode property in braces"))?;
-    let set = unicode_class(&format!("\\p{{{name}}}")).ok_or_else(|| {
-        RegexError::syntax(at, format!("`{name}` is not a known Unicode property"))
-    })?;
+    let set = match name {
+        _ if is_surrogate(name) => CharSet::new([]),
+        "Changes_When_NFKC_Casefolded" | "CWKCF" => {
+            return Err(RegexError::unsupported(
+                at,
+                "the property `Changes_When_NFKC_Casefolded`",
+            ));
+        }
+        _ => unicode_class(&format!("\\p{{{name}}}")).ok_or_else(|| {
+            RegexError::syntax(at, format!("`{name}` is not a known Unicode property"))
+        })?,
+    };
     cursor.position += name.len() + 2;
     Ok(if negated { set.complement() } else { set })
+}
+
+/// Whether the property is the general category of surrogates, which no text contains.
+fn is_surrogate(property: &str) -> bool {
+    let value = ["General_Category=", "gc="]
+        .iter()
+        .find_map(|prefix| property.strip_prefix(prefix));
+    matches!(value.unwrap_or(property), "Surrogate" | "Cs")
 }
 
 /// The characters of a class of the crate `regex`; `None` if its tables are not built in.

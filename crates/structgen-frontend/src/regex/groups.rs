@@ -6,7 +6,7 @@
 use structgen_grammar::{CharSet, Regular};
 
 use super::behind::{MAX_WAYS, NoLookBehind, look_behind};
-use super::{MAX_ANCHORS, RegexError, RegexOptions, whole_text};
+use super::{Dialect, MAX_ANCHORS, RegexError, RegexOptions, whole_text};
 
 /// The open groups; the first, which always exists, is the whole pattern. `F` is the state restored at the end of a
 /// group, such as flags.
@@ -128,7 +128,13 @@ impl<F: Copy> Groups<F> {
                             RegexError::limit(opened, "ways to read a look-behind", MAX_WAYS as u32)
                         }
                     })?;
-                    self.push_look(at, Piece::Fixed(look))?;
+                    self.push_look(
+                        at,
+                        match self.options.dialect {
+                            Dialect::Python => Piece::Set(look),
+                            Dialect::Rust | Dialect::Ecma262 => Piece::Fixed(look),
+                        },
+                    )?;
                 }
             }
         }

@@ -44,8 +44,7 @@ impl PythonParser<'_> {
             match c {
                 ' ' | '\t' | '\n' | '\r' | '\u{B}' | '\u{C}' if flags.verbose => {}
                 '#' if flags.verbose => {
-                    let comment = self.cursor.rest().split('\n').next().unwrap_or_default();
-                    self.cursor.position += comment.len();
+                    self.comment('\n')?;
                 }
                 '|' => self.groups.bar()?,
                 '&' if self.options.operators => self.groups.and(at)?,
@@ -113,12 +112,10 @@ impl PythonParser<'_> {
             return self.groups.open(at, Some(look));
         }
         if self.cursor.eat("#") {
-            let comment = self.cursor.rest().split(')').next().unwrap_or_default();
-            self.cursor.position += comment.len();
-            if self.cursor.eat(")") {
-                return Ok(());
-            }
-            return Err(RegexError::syntax(at, "the comment is not closed"));
+            return match self.comment(')')? {
+                true => Ok(()),
+                false => Err(RegexError::syntax(at, "the comment is not closed")),
+            };
         }
         if self.cursor.eat("P<") {
             let name = self.cursor.rest().split('>').next().unwrap_or_default();
@@ -154,6 +151,24 @@ impl PythonParser<'_> {
         }
         self.groups.flags = flags;
         Ok(())
+    }
+
+    /// Skips a comment and its end; returns whether it ends before the pattern does. Python reads a backslash and the
+    /// character after it as one, so an escaped end ends nothing.
+    fn comment(&mut self, end: char) -> Result<bool, RegexError> {
+        loop {
+            let at = self.cursor.position;
+            match self.cursor.next() {
+                None => return Ok(false),
+                Some('\\') => {
+                    let escaped = self.cursor.next();
+                    escaped
+                        .ok_or_else(|| RegexError::syntax(at, "a backslash ends the pattern"))?;
+                }
+                Some(c) if c == end => return Ok(true),
+                Some(_) => {}
+            }
+        }
     }
 
     /// `i-m:` or `im)` after `(?`: the flags, and whether they apply to all that follows.

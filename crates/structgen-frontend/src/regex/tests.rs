@@ -76,6 +76,8 @@ fn what_is_refused_is_refused_by_position() {
         "[z-a]",
         r"a\",
         r"\p{Nonsense}",
+        r"\p{sc=Cs}",
+        r"\p{CWKCF}",
         r"\pL",
         r"\x4",
         r"\u12",
@@ -115,6 +117,8 @@ fn what_is_refused_is_refused_by_position() {
         [z-a]: the range's ends are out of order (at byte 1 of the pattern)
         a\: a backslash ends the pattern (at byte 1 of the pattern)
         \p{Nonsense}: `Nonsense` is not a known Unicode property (at byte 0 of the pattern)
+        \p{sc=Cs}: `sc=Cs` is not a known Unicode property (at byte 0 of the pattern)
+        \p{CWKCF}: the property `Changes_When_NFKC_Casefolded` is not supported (at byte 0 of the pattern)
         \pL: `\p` needs a Unicode property in braces (at byte 0 of the pattern)
         \x4: `\x` needs two hexadecimal digits (at byte 0 of the pattern)
         \u12: `\u` needs four hexadecimal digits or a code point in braces (at byte 0 of the pattern)
@@ -234,6 +238,11 @@ fn python_refuses_in_the_same_way() {
         "(?<n>a)",
         "(?P<1>a)",
         "(?#a",
+        r"(?#a\)",
+        r"(?#a\",
+        r"(?x)a#\",
+        r"\b*",
+        "(?<=a)**",
         "[]",
         "[\\d-a]",
         "[z-a]",
@@ -267,6 +276,11 @@ fn python_refuses_in_the_same_way() {
         (?<n>a): Python has no such group: a group starts with `(`, `(?:`, `(?P<name>` or flags such as `(?i:` (at byte 0 of the pattern)
         (?P<1>a): this is not the name of a group (at byte 4 of the pattern)
         (?#a: the comment is not closed (at byte 0 of the pattern)
+        (?#a\): the comment is not closed (at byte 0 of the pattern)
+        (?#a\: a backslash ends the pattern (at byte 4 of the pattern)
+        (?x)a#\: a backslash ends the pattern (at byte 6 of the pattern)
+        \b*: there is nothing to repeat (at byte 2 of the pattern)
+        (?<=a)**: there is nothing to repeat (at byte 7 of the pattern)
         []: the class is not closed (at byte 0 of the pattern)
         [\d-a]: a class cannot end a range (at byte 1 of the pattern)
         [z-a]: the range's ends are out of order (at byte 1 of the pattern)

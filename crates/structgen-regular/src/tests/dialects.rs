@@ -80,6 +80,9 @@ fn the_dialect_of_ecma_262() {
             ("(?s:.)(?-s:.)", &["\na"], &["a\n"]),
             ("(?m:a$)\\n(?m:^)b", &["a\nb"], &["ab"]),
             ("(?ims-:.)", &["\n"], &["ab"]),
+            (r"a|\p{Cs}|[\p{gc=Cs}b]", &["a", "b"], &["", "c"]),
+            (r"\P{Surrogate}", &["a", "\u{FFFD}"], &["", "ab"]),
+            (r"[^\p{General_Category=Surrogate}]", &["a"], &[""]),
         ],
     );
 }
@@ -111,6 +114,14 @@ fn the_dialect_of_python() {
             (".|(?s:.)b", &["\r", "\nb"], &["\n"]),
             (r"\bé\B", &[], &["é"]),
             ("(?<!a)b(?=c).", &["bc"], &["bd"]),
+            // A backslash in a comment belongs to the character after it.
+            (r"(?#\)(b)", &[""], &["b"]),
+            (r"a(?#\\)b", &["ab"], &["a"]),
+            ("(?x)a # c \\\nb\nc", &["ac"], &["abc"]),
+            ("(?x)a # c \\\\\nb\nc", &["abc"], &["ac"]),
+            ("(?<=a)*b", &["b"], &["ab"]),
+            ("a(?<=a)+b(?<!b){2}c", &[], &["abc"]),
+            ("a(?<=a)+b(?<!a){2}c", &["abc"], &["ac"]),
         ],
     );
     check(
