@@ -31,10 +31,13 @@ pub(super) fn between_lexemes(
     start: &str,
     order: &[usize],
 ) -> Result<Rules, ConvertError> {
+    let mut taken: FxHashSet<String> = { lark.definitions.iter() }
+        .map(|definition| definition.name.clone())
+        .collect();
     let mut writer = Writer {
         text,
         nullable: Nullable::of(text, &lark, order)?,
-        ignored: fresh("ignored", &lark),
+        ignored: unused("ignored", &mut taken),
         wanted: Vec::new(),
         seen: FxHashSet::default(),
         nodes: 0,
@@ -77,7 +80,7 @@ pub(super) fn between_lexemes(
     for (name, way) in &writer.wanted {
         let is_twice = writer.seen.contains(&(name.clone(), RuleVariant::Behind));
         let written = match way {
-            RuleVariant::First if is_twice => fresh(&format!("{name}-first"), &lark),
+            RuleVariant::First if is_twice => unused(&format!("{name}-first"), &mut taken),
             _ => name.clone(),
         };
         names.insert(key(name, *way), written);
@@ -99,16 +102,15 @@ fn key(name: &str, way: RuleVariant) -> String {
     }
 }
 
-/// An unused name.
-fn fresh(name: &str, lark: &Lark) -> String {
-    let is_taken = |name: &str| lark.definitions.iter().any(|it| it.name == name);
-    let mut fresh = name.to_owned();
+/// An unused name, which is then taken.
+fn unused(name: &str, taken: &mut FxHashSet<String>) -> String {
+    let mut unused = name.to_owned();
     let mut number = 1;
-    while is_taken(&fresh) {
+    while !taken.insert(unused.clone()) {
         number += 1;
-        fresh = format!("{name}-{number}");
+        unused = format!("{name}-{number}");
     }
-    fresh
+    unused
 }
 
 struct Writer<'t> {

@@ -70,8 +70,12 @@ fn shortest(set: Tree) -> Tree {
     Tree::Both(vec![set, Tree::Not(Box::new(longer))])
 }
 
-/// The texts of a set before the first end: those that contain no shorter text of the set followed by the end.
+/// The texts of a set before the first end: those that contain no shorter text of the set followed by the end. An empty
+/// end comes first after the shortest text.
 fn before(set: &Tree, end: &str) -> Tree {
+    if end.is_empty() {
+        return shortest(set.clone());
+    }
     let without = |rest: Vec<Tree>| {
         let parts = std::iter::once(set.clone()).chain(rest);
         Tree::Not(Box::new(Tree::Sequence(parts.collect())))

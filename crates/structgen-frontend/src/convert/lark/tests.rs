@@ -73,7 +73,7 @@ fn special_tokens_and_schemas_are_taken_over() {
 #[test]
 fn attributes_say_where_a_text_ends() {
     check(
-        r#"start: a b c d e f g h
+        r#"start: a b c d e f g h i
 a[capture]: "x" start?
 b[capture="b.name", lazy]: /.*<end>/
 c[lazy]: LINE ";"
@@ -82,11 +82,12 @@ e[capture, suffix="aba", stop_capture="end"]: LINE
 f[stop="\n", capture]: /(?s:.*)/
 g[suffix=/[;,]/]: LINE
 h[stop=""]: LINE
+i[capture, suffix="", stop_capture="end"]: LINE
 LINE: /.*/
 "#,
         expect![[r#"
             root ::= start
-            start ::= a b c d e f g h
+            start ::= a b c d e f g h i
             a ::= @a("x" start?)
             b ::= @b.name(/.*<end>/ & ~(/.*<end>/ .+))
             c ::= (LINE ";") & ~((LINE ";") .+)
@@ -95,6 +96,7 @@ LINE: /.*/
             f ::= @f(/(?s:.*)/ & ~(/(?s:.*)/ "\n" .*))
             g ::= (LINE /[;,]/) & ~((LINE /[;,]/) .+)
             h ::= LINE
+            i ::= @i(LINE & ~(LINE .+)) @end("")
             LINE ::= /.*/
         "#]],
     );
