@@ -41,8 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
         let names: Vec<String> = rule.body.names().map(|it| it.0.to_owned()).collect();
         for name in names {
             if let Some(at) = missing.iter().position(|(core, _)| *core == name) {
-                let (core, body) = missing.remove(at);
-                rules.extend(self::rules(&format!("{core} = {body}"))?);
+                rules.push(core_rule(missing.remove(at))?);
             }
         }
     }
@@ -70,19 +69,43 @@ fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
         let body = parser.alternation(0)?;
         let index = *by_name.entry(name.clone()).or_insert(rules.len());
         match rules.get_mut(index) {
-            Some(rule) if is_more => {
-                let before = std::mem::replace(&mut rule.body, Tree::Choice(Vec::new()));
-                rule.body = match before {
-                    Tree::Choice(mut arms) => {
-                        arms.push(body);
-                        Tree::Choice(arms)
-                    }
-                    before => Tree::Choice(vec![before, body]),
+            Some(rule) if is_more => rule.body = with_arm(rule, body),
+            _ if is_more => {
+                let core = CORE.iter().find(|(core, _)| *core == name);
+                let Some(mut rule) = core.map(core_rule).transpose()? else {
+                    let message = format!("`=/` adds to `{name}`, which is not defined before it");
+                    return Err(error_at(text, at, message));
                 };
+                rule.body = with_arm(&mut rule, body);
+                rules.push(Rule { at, ..rule });
             }
             _ => rules.push(Rule { name, at, body }),
         }
     }
+}
+
+/// The body of a rule with one more alternative.
+fn with_arm(rule: &mut Rule, arm: Tree) -> Tree {
+    match std::mem::replace(&mut rule.body, Tree::Choice(Vec::new())) {
+        Tree::Choice(mut arms) => {
+            arms.push(arm);
+            Tree::Choice(arms)
+        }
+        before => Tree::Choice(vec![before, arm]),
+    }
+}
+
+/// A core rule.
+fn core_rule((name, definition): &(&str, &str)) -> Result<Rule, ConvertError> {
+    Ok(Rule {
+        name: (*name).to_owned(),
+        at: 0,
+        body: AbnfParser(Scanner {
+            text: definition,
+            at: 0,
+        })
+        .alternation(0)?,
+    })
 }
 
 struct AbnfParser<'t>(Scanner<'t>);

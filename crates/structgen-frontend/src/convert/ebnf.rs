@@ -37,10 +37,7 @@ impl EbnfParser<'_> {
             let at = self.0.at;
             let end = if self.0.eat("/*") {
                 "*/"
-            } else if ["[ wfc:", "[wfc:", "[ vc:", "[vc:"]
-                .iter()
-                .any(|it| self.0.eat(it))
-            {
+            } else if self.note() {
                 "]"
             } else {
                 return Ok(());
@@ -49,6 +46,22 @@ impl EbnfParser<'_> {
                 return Err(error_at(self.0.text, at, "the comment is not closed"));
             }
         }
+    }
+
+    /// The start of a note, such as `[VC:`: a constraint on validity, on well-formedness or of namespaces.
+    fn note(&mut self) -> bool {
+        let mut ahead = self.0.clone();
+        if !ahead.eat("[") {
+            return false;
+        }
+        ahead.take(char::is_whitespace);
+        let kind = ahead.take(|c| c.is_ascii_alphabetic());
+        let is_known = { ["vc", "wfc", "nsc"].iter() }.any(|it| it.eq_ignore_ascii_case(kind));
+        let is_note = is_known && ahead.eat(":");
+        if is_note {
+            self.0 = ahead;
+        }
+        is_note
     }
 
     /// The number of a rule, as in `[12] Name ::= …`, at the start of a line.

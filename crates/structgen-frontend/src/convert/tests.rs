@@ -42,6 +42,33 @@ fn abnf_becomes_gbnf() {
 }
 
 #[test]
+fn a_core_rule_can_be_extended() {
+    expect_test::expect![[r#"
+        root ::= a
+        a ::= alpha+ hexdig
+        alpha ::= [A-Z] | [a-z] | "_" | "-"
+        hexdig ::= digit | [Aa] | [Bb] | [Cc] | [Dd] | [Ee] | [Ff] | "_"
+        digit ::= [0-9]
+    "#]]
+    .assert_eq(&converted(
+        "a = 1*ALPHA HEXDIG\nALPHA =/ \"_\"\nhexdig =/ \"_\"\nalpha =/ \"-\"",
+        Notation::Abnf,
+    ));
+}
+
+#[test]
+fn constraints_that_a_specification_notes_are_no_classes() {
+    let text = "[28] doctypedecl ::= '<!DOCTYPE' S Name '>' [VC: Root Element Type]\n [WFC: External Subset]\n[7] Name ::= [a-z]+ [NSC: Reserved]\nS ::= ' ' [ nsc:\nNo Prefix ] [VC]";
+    expect_test::expect![[r#"
+        root ::= doctypedecl
+        doctypedecl ::= "<!DOCTYPE" S Name ">"
+        Name ::= [a-z]+
+        S ::= " " [VC]
+    "#]]
+    .assert_eq(&converted(text, Notation::Ebnf));
+}
+
+#[test]
 fn ebnf_becomes_gbnf() {
     let text = "/* XML, in part */\n[1]  document ::= prolog element*  [ vc: a ]\n[2] prolog ::= Char - [^a-z#x9] | ('<' Name \"'\")+\n[2a] Char::= #x9 | [#xE000-#xFFFD]\n     | [^-^\\]\nelement ::= (Name - ('x' 'y')?)\nName ::= [a-zA-Z_:]";
     expect_test::expect![[r#"
@@ -85,6 +112,8 @@ fn what_is_no_grammar_is_refused_by_its_place() {
                 "a = %y1",
                 "a = \"b",
                 "a b",
+                "a = b\nb =/ \"c\"\nb = \"d\"",
+                "a = DIGIT\ndigit =/ \"x\"\nDIGIT = \"y\"",
             ][..],
         ),
         (
@@ -124,6 +153,12 @@ fn what_is_no_grammar_is_refused_by_its_place() {
         a = %y1: line 1, column 5: expected `%x`, `%d`, `%b`, `%s"` or `%i"`
         a = "b: line 1, column 5: the string is not closed
         a b: line 1, column 3: expected `=` or `=/`
+        a = b
+        b =/ "c"
+        b = "d": line 2, column 1: `=/` adds to `b`, which is not defined before it
+        a = DIGIT
+        digit =/ "x"
+        DIGIT = "y": line 3, column 1: the rule `digit` is defined already
         : line 1, column 1: there is no rule
         a ::= b: line 1, column 7: there is no rule `b`
         a ::= [b: line 1, column 7: the class is not closed
