@@ -173,22 +173,33 @@ struct ExtensionSets<'g> {
 }
 
 impl ExtensionSets<'_> {
-    /// An explicit stack: the path from the root.
+    /// An explicit stack: the path from the root, each with its operands and the number of those that are known.
     fn of(&mut self, root: ExprId) -> Result<MeasuredSet, NoSet> {
-        let mut way = vec![root];
+        let mut way = vec![(root, self.parts(root), 0)];
         let mut open = FxHashSet::from_iter([root]);
-        while let Some(&id) = way.last() {
-            let parts = self.parts(id);
-            match parts.iter().find(|part| !self.known.contains_key(part)) {
-                Some(&part) if open.insert(part) => way.push(part),
-                Some(_) => return Err(NoSet::NotRegular("comes back to itself")),
-                None => {
-                    let set = self.make(id, &parts)?;
-                    self.known.insert(id, set);
-                    open.remove(&id);
-                    way.pop();
-                }
+        let mut begun: usize = 0;
+        while let Some((id, parts, known)) = way.last_mut() {
+            let id = *id;
+            let Some(&part) = parts.get(*known) else {
+                let set = self.make(id, parts)?;
+                self.known.insert(id, set);
+                open.remove(&id);
+                way.pop();
+                continue;
+            };
+            *known += 1;
+            if self.known.contains_key(&part) {
+                continue;
             }
+            if !open.insert(part) {
+                return Err(NoSet::NotRegular("comes back to itself"));
+            }
+            // Each of them is a node of the root's set.
+            begun += 1;
+            if begun > MAX_SIZE {
+                return Err(too_large());
+            }
+            way.push((part, self.parts(part), 0));
         }
         self.known
             .get(&root)
@@ -255,9 +266,13 @@ impl ExtensionSets<'_> {
     }
 }
 
+fn too_large() -> NoSet {
+    NoSet::Limit("nodes of a set that is operated on", MAX_SIZE)
+}
+
 fn within_limits(set: MeasuredSet) -> Result<MeasuredSet, NoSet> {
     if set.size > MAX_SIZE {
-        Err(NoSet::Limit("nodes of a set that is operated on", MAX_SIZE))
+        Err(too_large())
     } else if set.depth > MAX_DEPTH {
         Err(NoSet::Limit(
             "levels of a set that is operated on",

@@ -44,6 +44,7 @@ mod error;
 mod extension;
 mod files;
 mod groups;
+mod lines;
 mod parser;
 mod schemas;
 mod sources;
@@ -52,6 +53,7 @@ mod warning;
 
 use structgen_grammar::Grammar;
 
+use self::lines::Lines;
 use crate::json_schema::SchemaOptions;
 
 pub use error::{GbnfError, GbnfErrorKind};
@@ -164,10 +166,10 @@ pub fn rule_places(text: &str, options: &GbnfOptions) -> Result<Vec<RulePlace>, 
         .map(|(name, position)| (position, name))
         .collect();
     places.sort_unstable();
-    let place = |(position, name)| RulePlace {
-        name,
-        line: GbnfError::line_of(text, position),
-        column: GbnfError::column_of(text, position),
+    let mut lines = Lines::new(text);
+    let place = |(position, name)| {
+        let (line, column) = lines.find(position);
+        RulePlace { name, line, column }
     };
     Ok(places.into_iter().map(place).collect())
 }

@@ -11,6 +11,7 @@ use super::groups::{Item, OpenExpression};
 use super::schemas::Schemas;
 use super::sources::{self, Declared, Source};
 use super::syntax::{self, Rule};
+use super::warning::located;
 use super::{GbnfError, GbnfErrorKind, GbnfOptions, GbnfWarning};
 
 /// A grammar, and the positions of its rules.
@@ -37,6 +38,7 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
     };
     let declared = sources::declare(&sources, &mut shared.builder, &mut shared.names)?;
     let mut places = KeyedMap::default();
+    let mut of_schemas = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let mut parser = GbnfParser::new(index, &sources, &declared, options, &mut shared);
         let read = parser
@@ -45,12 +47,13 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
         if index == 0 {
             places.extend(read.into_iter().map(|(name, at)| (name.to_owned(), at)));
         }
+        let found = std::mem::take(&mut shared.schemas.warnings);
+        of_schemas.extend(located(&source.text, source.path.as_deref(), found));
     }
     let Some(&root) = declared[0].rules.get(options.root.as_str()) else {
         let kind = GbnfErrorKind::NoRoot(options.root.clone());
         return Err(GbnfError::at(text, 0, kind).in_file(sources[0].path.as_deref()));
     };
-    let of_schemas = std::mem::take(&mut shared.schemas.warnings);
     let grammar = shared.builder.finish(root, shared.schemas.into_form());
     Ok(Parsed {
         outline: extension::outline(&grammar, &shared.operators),

@@ -7,7 +7,7 @@ use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 use super::atoms::literal;
 use super::files::{FileReader, resolve};
 use super::syntax::Rule;
-use super::{GbnfError, GbnfErrorKind, GbnfWarning, GbnfWarningKind};
+use super::{GbnfError, GbnfErrorKind, GbnfWarningKind};
 use crate::json_schema::{PartOptions, SchemaError, SchemaOptions, compile_part_str};
 
 /// The schemas of one grammar.
@@ -17,8 +17,8 @@ pub(super) struct Schemas {
     form: Option<JsonForm>,
     /// Compiled schemas, so that each is compiled once.
     known: FxHashMap<SchemaOrigin, ExprId>,
-    /// What was dropped, and what is most likely a mistake.
-    pub(super) warnings: Vec<GbnfWarning>,
+    /// What was dropped from the current text, and what is most likely a mistake, by position.
+    pub(super) warnings: Vec<(usize, GbnfWarningKind)>,
 }
 
 /// Where a schema comes from.
@@ -95,13 +95,8 @@ impl Schemas {
         let dropped = dropped.map(|entry| GbnfWarningKind::Dropped(entry.pointer()));
         let mistakes = made.report.warnings.iter();
         let mistakes = mistakes.map(|warning| GbnfWarningKind::Schema(warning.clone()));
-        let warnings = dropped.chain(mistakes).map(|kind| GbnfWarning {
-            file: from.map(str::to_owned),
-            line: GbnfError::line_of(text, at),
-            column: GbnfError::column_of(text, at),
-            kind,
-        });
-        self.warnings.extend(warnings);
+        let warnings = dropped.chain(mistakes);
+        self.warnings.extend(warnings.map(|kind| (at, kind)));
         self.known.insert(origin, made.root);
         Ok(made.root)
     }

@@ -2,7 +2,7 @@
 
 use structgen_grammar::passes::{productive, reachable};
 
-use super::GbnfError;
+use super::lines::Lines;
 use super::parser::Parsed;
 use crate::json_schema::SchemaWarning;
 
@@ -60,22 +60,25 @@ pub(super) fn find(text: &str, parsed: &Parsed) -> Vec<GbnfWarning> {
         })
         .collect();
     found.sort_by_key(|&(position, _)| position);
-    let mut at = (0, 1);
-    found
-        .into_iter()
-        .map(|(position, kind)| {
-            // Lines are counted from warning to warning, so that many take no longer than one.
-            at = (
-                position,
-                at.1 + GbnfError::line_of(&text[at.0..], position - at.0) - 1,
-            );
-            GbnfWarning {
-                file: None,
-                line: at.1,
-                column: GbnfError::column_of(text, position),
-                kind,
-            }
-        })
+    located(text, None, found)
         .chain(parsed.of_schemas.iter().cloned())
         .collect()
+}
+
+/// Warnings about one text by their positions, which are in order.
+pub(super) fn located(
+    text: &str,
+    file: Option<&str>,
+    found: Vec<(usize, GbnfWarningKind)>,
+) -> impl Iterator<Item = GbnfWarning> {
+    let mut lines = Lines::new(text);
+    found.into_iter().map(move |(position, kind)| {
+        let (line, column) = lines.find(position);
+        GbnfWarning {
+            file: file.map(str::to_owned),
+            line,
+            column,
+            kind,
+        }
+    })
 }

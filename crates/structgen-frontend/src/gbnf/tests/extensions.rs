@@ -365,6 +365,22 @@ fn limits_of_characters_are_counters() {
 }
 
 #[test]
+fn a_set_of_too_many_literals_is_refused_whatever_operates_on_it() {
+    let literals: Vec<String> = (0..300_000)
+        .map(|number| format!("\"a{number}\""))
+        .collect();
+    for operator in ["~", "\"a1\" & ", "%chars{0,9}"] {
+        let text = format!("root ::= {operator}({})", literals.join(" | "));
+        let error = parse(&text, &GbnfOptions::default()).expect_err(operator);
+        let limit = GbnfErrorKind::Limit {
+            what: "nodes of a set that is operated on",
+            limit: 100_000,
+        };
+        assert_eq!(error.kind, limit);
+    }
+}
+
+#[test]
 fn guides_are_kept_with_what_they_guide() {
     let text = "root ::= %tokens{0,50}([a-z]* \"x\") %temperature{0.25}(%tokens { 0 , 3 } ( b ))\nb ::= \"b\"";
     let grammar = parse(text, &GbnfOptions::default()).expect("a grammar");

@@ -243,6 +243,16 @@ fn probable_mistakes_in_schemas_are_warned_of() {
 }
 
 #[test]
+fn warnings_of_schemas_stand_where_each_schema_does() {
+    let text = "root ::= \"é\" %json {\"a\": 1} %json {\"b\": 1} | # é\r\n\r \"ü\" %json {\n\"c\": 1} %json {\"d\": 1}\nb ::= \"b\" %json {\"e\": 1}";
+    let (_, warnings) = parse_with_warnings(text, &GbnfOptions::default()).expect("it is read");
+    let places: Vec<(usize, usize)> = { warnings.iter() }
+        .map(|warning| (warning.line, warning.column))
+        .collect();
+    assert_eq!(places, [(5, 1), (1, 14), (1, 29), (3, 6), (4, 9), (5, 11)]);
+}
+
+#[test]
 fn hostile_schemas_are_answered() {
     let deep = format!(
         "root ::= %json {}{}",
