@@ -59,7 +59,7 @@ fn names(grammar: &Grammar, taken: &mut Names) -> Vec<String> {
             if index == grammar.root().index() {
                 return "root".to_owned();
             }
-            let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
             let plain: String = rule
                 .name
                 .chars()

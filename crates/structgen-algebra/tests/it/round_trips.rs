@@ -24,7 +24,11 @@ fn again(grammar: &Grammar) -> (Grammar, String) {
     let limits = AlgebraLimits::default();
     let Plain { grammar, .. } = plain(grammar, &limits).expect("it is plain");
     let text = to_gbnf(&grammar, &limits).expect("it can be written");
-    let read = gbnf::parse(&text, &GbnfOptions::default());
+    let strict = GbnfOptions {
+        strict: true,
+        ..GbnfOptions::default()
+    };
+    let read = gbnf::parse(&text, &strict);
     (read.unwrap_or_else(|error| panic!("{error}\n{text}")), text)
 }
 
@@ -154,6 +158,21 @@ fn regex_of(text: &str) -> String {
     text.chars()
         .map(|c| format!("\\x{{{:X}}}", u32::from(c)))
         .collect()
+}
+
+#[test]
+fn names_are_those_that_llama_cpp_takes() {
+    let text = "root ::= a_b | a-b | __ | _1\na_b ::= \"x\" root\na-b ::= \"y\" root\n__ ::= \"z\" root\n_1 ::= \"\"";
+    let grammar = gbnf::parse(text, &GbnfOptions::default()).expect("a grammar");
+    let (_, written) = again(&grammar);
+    for line in written.lines() {
+        let (name, _) = line.split_once(" ::= ").expect("a rule");
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        assert!(name.chars().all(is_valid), "{written}");
+    }
+    for name in ["a-b ", "a-b-2 ", "rule ", "1 "] {
+        assert!(written.contains(name), "{name}: {written}");
+    }
 }
 
 #[test]

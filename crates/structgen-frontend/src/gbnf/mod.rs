@@ -8,6 +8,7 @@
 //! These extensions are accepted unless [`GbnfOptions::strict`] is set. None of them is valid in llama.cpp's notation,
 //! so its grammars mean the same either way:
 //!
+//! - `_` in the names of rules;
 //! - `/[a-z]+/i`: a pattern in the syntax of the crate `regex`, with look-around, that matches as a whole; flags are
 //!   `i`, `m`, `s` and `x`, and a slash in it is written `\/`;
 //! - `a & b`: the intersection, and `~a`: the complement. `&` binds tighter than `|` and looser than a sequence, `~`

@@ -162,7 +162,6 @@ impl<'p, 't, 'o> GbnfParser<'p, 't, 'o> {
                 self.expected = Expected::Rule;
                 Ok(())
             }
-            (Expected::Rule, Rule::name) => self.define(token.as_str(), position),
             (Expected::Define, Rule::define) => {
                 self.expected = Expected::Item { over_lines: true };
                 Ok(())
@@ -173,12 +172,13 @@ impl<'p, 't, 'o> GbnfParser<'p, 't, 'o> {
                 }
                 Ok(())
             }
-            (Expected::Rule | Expected::Item { .. }, rule)
-                if self.strict && extension_name(rule).is_some() =>
+            (Expected::Rule | Expected::Item { .. }, _)
+                if self.strict && extension_name(&token).is_some() =>
             {
-                let kind = GbnfErrorKind::Extension(extension_name(rule).unwrap_or_default());
+                let kind = GbnfErrorKind::Extension(extension_name(&token).unwrap_or_default());
                 Err(self.error(position, kind))
             }
+            (Expected::Rule, Rule::name) => self.define(token.as_str(), position),
             (Expected::Rule, Rule::import) => self.import(token),
             (Expected::Item { .. }, Rule::define | Rule::import)
             | (Expected::Rule | Expected::Define | Expected::LineEnd, _) => {
@@ -323,8 +323,9 @@ impl<'p, 't, 'o> GbnfParser<'p, 't, 'o> {
 }
 
 /// The description of a token that llama.cpp does not have.
-fn extension_name(rule: Rule) -> Option<&'static str> {
-    Some(match rule {
+fn extension_name(token: &Pair<'_, Rule>) -> Option<&'static str> {
+    Some(match token.as_rule() {
+        Rule::name if token.as_str().contains('_') => "`_` in the name of a rule",
         Rule::regex => "a pattern between slashes",
         Rule::until => "`%until`",
         Rule::capture => "a capture",

@@ -381,6 +381,24 @@ fn a_set_of_too_many_literals_is_refused_whatever_operates_on_it() {
 }
 
 #[test]
+fn names_with_an_underscore_are_an_extension() {
+    let strict = GbnfOptions {
+        strict: true,
+        ..GbnfOptions::default()
+    };
+    for (text, column) in [
+        ("root ::= \"a\" b_c\nb_c ::= \"b\"", 14),
+        ("_ ::= \"b\"\nroot ::= \"a\"", 1),
+    ] {
+        assert!(parse(text, &GbnfOptions::default()).is_ok(), "{text}");
+        let error = parse(text, &strict).expect_err(text);
+        assert_eq!(error.column, column, "{error}");
+        assert!(matches!(error.kind, GbnfErrorKind::Extension(_)), "{error}");
+    }
+    assert!(parse("root ::= a-B1\na-B1 ::= \"_\"", &strict).is_ok());
+}
+
+#[test]
 fn guides_are_kept_with_what_they_guide() {
     let text = "root ::= %tokens{0,50}([a-z]* \"x\") %temperature{0.25}(%tokens { 0 , 3 } ( b ))\nb ::= \"b\"";
     let grammar = parse(text, &GbnfOptions::default()).expect("a grammar");
