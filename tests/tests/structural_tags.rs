@@ -188,3 +188,50 @@ fn markers_are_special_tokens_where_the_vocabulary_has_them() {
     matcher.accept_token(thought).unwrap();
     assert_eq!(allowed(&mut matcher), [token(b'y')]);
 }
+
+#[track_caller]
+fn check(tag: &StructuralTag, cases: &[(&str, bool)]) {
+    let checker = checker(tag);
+    for &(text, is_valid) in cases {
+        let found = checker.check(text.as_bytes()).unwrap();
+        assert_eq!(found.is_none(), is_valid, "{text}");
+    }
+}
+
+#[test]
+fn numbers_of_schemas_are_those_that_are_written() {
+    for text in [
+        r#"{"format": {"type": "tag", "begin": "<", "content": {"type": "json_schema", "json_schema": {"const": 1234567890.12345678}}, "end": ">"}}"#,
+        r#"{"triggers": ["<"], "structures": [{"begin": "<", "schema": {"const": 1234567890.12345678}, "end": ">"}]}"#,
+        r#"{"triggers": ["<"], "structures": [{"begin": "<", "schema": "{\"const\": 1234567890.12345678}", "end": ">"}]}"#,
+    ] {
+        let tag = StructuralTag::from_json(text, &SchemaOptions::new()).unwrap();
+        check(
+            &tag,
+            &[
+                ("<1234567890.12345678>", true),
+                ("<1234567890.1234567>", false),
+                ("<1234567890.1234568>", false),
+            ],
+        );
+    }
+}
+
+#[test]
+fn after_an_empty_end_comes_what_follows_the_tag() {
+    let format = json!({
+        "type": "tag",
+        "begin": "<o>",
+        "content": {"type": "tag", "begin": "<x>", "content": {"type": "any_text"}, "end": ["", "</x>"]},
+        "end": "</o>",
+    });
+    check(
+        &structural_tag(&format).unwrap(),
+        &[
+            ("<o><x>ab</o>", true),
+            ("<o><x>ab</x></o>", true),
+            ("<o><x>a</o>b</o>", false),
+            ("<o><x>a</o></x></o>", false),
+        ],
+    );
+}

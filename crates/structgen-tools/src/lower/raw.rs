@@ -4,6 +4,8 @@
 //! `t`. Such texts are a regular set: all texts that do not contain the marker, except those whose end would complete a
 //! marker together with the beginning of what follows.
 
+use std::collections::BTreeSet;
+
 use structgen_grammar::{CharSet, Regular};
 
 use crate::WHITESPACE;
@@ -18,12 +20,18 @@ pub(super) fn text_before<'m>(markers: impl IntoIterator<Item = &'m str>) -> Exc
 
 /// Excludes texts that contain a marker, and texts that complete one together with the beginning of one of `following`.
 pub(crate) fn text_without(markers: &[&str], following: &[&str]) -> Excluded {
+    let following: BTreeSet<&str> = following.iter().copied().collect();
+    // The texts that begin with `rest` come directly after it.
+    let may_follow = |rest: &str| {
+        let next = following.range(rest..).next();
+        next.is_some_and(|next| next.starts_with(rest))
+    };
     let mut excluded = Excluded::default();
     for marker in markers {
         excluded.containing(marker);
         // A proper prefix of the marker that the text after it would complete.
         for (at, _) in marker.char_indices().skip(1) {
-            if following.iter().any(|next| next.starts_with(&marker[at..])) {
+            if may_follow(&marker[at..]) {
                 excluded.ending(&marker[..at]);
             }
         }

@@ -1,6 +1,5 @@
 //! Parts with a syntax of their own: JSON, patterns and grammars.
 
-use serde_json::Value;
 use structgen_frontend::gbnf::{self, GbnfOptions};
 use structgen_frontend::json_schema::{self, KeyOrder, PartOptions, SchemaOptions};
 use structgen_frontend::regex::{self, RegexOptions};
@@ -53,12 +52,13 @@ impl Lowering<'_> {
             }
         }
         let schema = fields.required("json_schema")?;
-        self.schema(schema.value, &schema, &options)
+        self.schema(schema.schema()?, &schema, &options)
     }
 
+    /// The values of a schema, from its text.
     pub(super) fn schema(
         &mut self,
-        schema: &Value,
+        schema: &str,
         at: &Node<'_>,
         options: &SchemaOptions,
     ) -> Result<ExprId> {
@@ -67,12 +67,11 @@ impl Lowering<'_> {
             prefix: &prefix,
             ..PartOptions::default()
         };
-        let part = json_schema::compile_part(schema, options, part, &mut self.builder).map_err(
-            |source| StructuralTagError::Schema {
+        let part = json_schema::compile_part_str(schema, "", options, part, &mut self.builder)
+            .map_err(|source| StructuralTagError::Schema {
                 pointer: at.pointer.clone(),
                 source,
-            },
-        )?;
+            })?;
         self.take_form(part.form, at)?;
         self.reports.push((at.pointer.clone(), part.report));
         Ok(part.root)

@@ -75,6 +75,16 @@ pub enum StructuralTagError {
         #[source]
         source: Box<GbnfError>,
     },
+    /// The structural tag exceeds a limit.
+    #[error("{pointer}: {what} exceed the limit of {limit}")]
+    Limit {
+        /// Where.
+        pointer: String,
+        /// What was counted, as a plural.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
 }
 
 impl StructuralTagError {
@@ -89,6 +99,7 @@ impl StructuralTagError {
             | Self::Schema { pointer, .. }
             | Self::Forms { pointer }
             | Self::Regex { pointer, .. }
+            | Self::Limit { pointer, .. }
             | Self::Grammar { pointer, .. } => Some(pointer),
         }
     }

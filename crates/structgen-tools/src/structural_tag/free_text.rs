@@ -1,6 +1,8 @@
 //! Free text: what it must not contain, and what follows a trigger in it.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
 use structgen_grammar::{CharSet, Expr, ExprId, Guide, Regular, TokenTerminal};
 
 use super::StructuralTagError;
@@ -21,6 +23,40 @@ enum Trigger {
     Token(TokenTerminal),
 }
 
+/// The maximum cost of all texts that free text must not contain. Each costs the square of its length and 32 bytes,
+/// since each of its beginnings may be excluded before what follows.
+const MAX_EXCLUDED: u64 = 1 << 27;
+
+/// The texts that trigger tags, in order of their lengths.
+struct Triggers<'v> {
+    lengths: BTreeSet<usize>,
+    texts: FxHashSet<&'v str>,
+}
+
+impl<'v> Triggers<'v> {
+    fn of(fields: &Fields<'v>) -> Result<Self> {
+        let texts = fields.required("triggers")?.texts()?;
+        Ok(Self {
+            lengths: texts.iter().map(|text| text.len()).collect(),
+            texts: texts.into_iter().collect(),
+        })
+    }
+
+    /// The only trigger that is a prefix of a tag's `begin`, and the rest of `begin`.
+    fn split(&self, begin: &Node<'v>) -> Result<(Trigger, &'v str)> {
+        let text = begin.text()?;
+        let prefixes = { self.lengths.iter() }.filter_map(|&length| text.split_at_checked(length));
+        let mut found = prefixes.filter(|(prefix, _)| self.texts.contains(prefix));
+        match (found.next(), found.next()) {
+            (Some((trigger, rest)), None) => Ok((Trigger::Text(trigger.to_owned()), rest)),
+            (None, _) => Err(begin.expected("a beginning with one of the `triggers`")),
+            (Some(_), Some(_)) => {
+                Err(begin.expected("a beginning with one of the `triggers`, not with several"))
+            }
+        }
+    }
+}
+
 /// Free text with triggers in it.
 struct Dispatch<'v> {
     arms: Vec<Arm>,
@@ -32,7 +68,7 @@ struct Dispatch<'v> {
 impl Lowering<'_> {
     pub(super) fn any_text(&mut self, node: &Node<'_>, ends: &[&str]) -> Result<ExprId> {
         let fields = node.fields(&["type", "excludes", "max_tokens", "max_chars"])?;
-        let mut set = free_text(&fields.texts("excludes")?, ends, ends);
+        let mut set = self.free_text(node, &fields.texts("excludes")?, ends, ends)?;
         if let Some(most) = fields.optional("max_chars") {
             let few = Regular::repeat(Regular::Chars(CharSet::all()), 0, Some(most.count()?));
             set = Regular::Intersection([set, few].into());
@@ -54,11 +90,11 @@ impl Lowering<'_> {
             "stop_after_first",
             "excludes",
         ])?;
-        let triggers = fields.required("triggers")?.texts()?;
+        let triggers = Triggers::of(&fields)?;
         let mut arms = Vec::new();
         for node in fields.required("tags")?.list()? {
             let tag = Tag::of(&node)?;
-            let (trigger, beginning) = split_at_trigger(&tag.begin, &triggers)?;
+            let (trigger, beginning) = triggers.split(&tag.begin)?;
             let beginning = self.marker(beginning);
             let rest = self.content_and_end(&tag, &[])?;
             let rest = self.builder.sequence([beginning, rest]);
@@ -70,7 +106,7 @@ impl Lowering<'_> {
             at_least_one: fields.flag("at_least_one")?,
             stop_after_first: fields.flag("stop_after_first")?,
         };
-        Ok(self.dispatch(dispatch, ends))
+        self.dispatch(node, dispatch, ends)
     }
 
     /// Free text with tags that are triggered by tokens.
@@ -89,7 +125,7 @@ impl Lowering<'_> {
         ])?;
         let triggers = fields.required("trigger_tokens")?.list()?;
         let triggers = triggers.iter().map(Node::token);
-        let triggers = triggers.collect::<Result<Vec<_>>>()?;
+        let triggers = triggers.collect::<Result<FxHashSet<_>>>()?;
         let mut arms = Vec::new();
         for node in fields.required("tags")?.list()? {
             let tag = Tag::of(&node)?;
@@ -109,31 +145,29 @@ impl Lowering<'_> {
             at_least_one: fields.flag("at_least_one")?,
             stop_after_first: fields.flag("stop_after_first")?,
         };
-        Ok(self.dispatch(dispatch, ends))
+        self.dispatch(node, dispatch, ends)
     }
 
     /// The older notation: triggered tags whose contents are JSON.
-    pub(super) fn legacy(&mut self, fields: &Fields<'_>) -> Result<ExprId> {
+    pub(super) fn legacy(&mut self, node: &Node<'_>, fields: &Fields<'_>) -> Result<ExprId> {
         if let Some(format) = fields.optional("format") {
             return Err(format.expected("either `format` or `structures`"));
         }
-        let triggers = fields.required("triggers")?.texts()?;
+        let triggers = Triggers::of(fields)?;
         let mut arms = Vec::new();
         for node in fields.required("structures")?.list()? {
             let tag = node.fields(&["begin", "schema", "end"])?;
             let begin = tag.required("begin")?;
-            let (trigger, beginning) = split_at_trigger(&begin, &triggers)?;
+            let (trigger, beginning) = triggers.split(&begin)?;
             let schema = tag.required("schema")?;
-            let parsed;
-            let value = match schema.value {
-                Value::String(text) => {
-                    parsed =
-                        serde_json::from_str(text).map_err(|_| schema.expected("a JSON Schema"))?;
-                    &parsed
-                }
-                value => value,
-            };
-            let content = self.schema(value, &schema, self.options)?;
+            let quoted: String;
+            let mut text = schema.schema()?;
+            if text.starts_with('"') {
+                quoted =
+                    serde_json::from_str(text).map_err(|_| schema.expected("a JSON Schema"))?;
+                text = &quoted;
+            }
+            let content = self.schema(text, &schema, self.options)?;
             let beginning = self.marker(beginning);
             let end = self.marker(tag.required("end")?.text()?);
             let rest = self.builder.sequence([beginning, content, end]);
@@ -145,7 +179,7 @@ impl Lowering<'_> {
             at_least_one: false,
             stop_after_first: false,
         };
-        Ok(self.dispatch(dispatch, &[]))
+        self.dispatch(node, dispatch, &[])
     }
 
     pub(super) fn rules(
@@ -184,11 +218,16 @@ impl Lowering<'_> {
             at_least_one: false,
             stop_after_first: !repeats,
         };
-        Ok(self.dispatch(dispatch, ends))
+        self.dispatch(node, dispatch, ends)
     }
 
     /// Free text in which every trigger is followed by the rest of one of its arms.
-    fn dispatch(&mut self, dispatch: Dispatch<'_>, ends: &[&str]) -> ExprId {
+    fn dispatch(
+        &mut self,
+        node: &Node<'_>,
+        dispatch: Dispatch<'_>,
+        ends: &[&str],
+    ) -> Result<ExprId> {
         let triggers = dispatch.arms.iter().filter_map(|arm| match &arm.trigger {
             Trigger::Text(text) => Some(text.clone()),
             Trigger::Token(_) => None,
@@ -196,8 +235,10 @@ impl Lowering<'_> {
         let triggers: Vec<String> = triggers.collect();
         let triggers: Vec<&str> = triggers.iter().map(String::as_str).collect();
         let excluded = [&dispatch.excludes[..], &triggers].concat();
-        let before = self.regular(free_text(&excluded, ends, &triggers));
-        let last = self.regular(free_text(&excluded, ends, ends));
+        let before = self.free_text(node, &excluded, ends, &triggers)?;
+        let before = self.regular(before);
+        let last = self.free_text(node, &excluded, ends, ends)?;
+        let last = self.regular(last);
         let arms: Vec<ExprId> = { dispatch.arms.into_iter() }
             .map(|arm| {
                 let trigger = match &arm.trigger {
@@ -209,7 +250,7 @@ impl Lowering<'_> {
             .collect();
         let arm = self.builder.choice(arms);
         let later = self.builder.sequence([before, arm]);
-        match (dispatch.at_least_one, dispatch.stop_after_first) {
+        Ok(match (dispatch.at_least_one, dispatch.stop_after_first) {
             (true, true) => arm,
             (false, true) => self.builder.choice([later, last]),
             (true, false) => {
@@ -220,25 +261,32 @@ impl Lowering<'_> {
                 let all = self.builder.repeat(later, 0, None);
                 self.builder.sequence([all, last])
             }
-        }
+        })
     }
-}
 
-/// The only trigger that is a prefix of a tag's `begin`, and the rest of `begin`.
-fn split_at_trigger<'v>(begin: &Node<'v>, triggers: &[&str]) -> Result<(Trigger, &'v str)> {
-    let text = begin.text()?;
-    let mut found = triggers
-        .iter()
-        .filter(|trigger| text.starts_with(**trigger));
-    match (found.next(), found.next()) {
-        (Some(trigger), None) => {
-            let rest = &text[trigger.len()..];
-            Ok((Trigger::Text((*trigger).to_owned()), rest))
+    /// Text that contains none of `excludes` and `ends`, not even together with what follows it.
+    fn free_text(
+        &mut self,
+        at: &Node<'_>,
+        excludes: &[&str],
+        ends: &[&str],
+        following: &[&str],
+    ) -> Result<Regular> {
+        let mut seen = FxHashSet::default();
+        let markers = excludes.iter().chain(ends).copied();
+        let markers: Vec<&str> = markers.filter(|marker| seen.insert(*marker)).collect();
+        for marker in &markers {
+            let cost = (marker.len() as u64 + 32).saturating_pow(2);
+            self.excluded = self.excluded.saturating_add(cost);
         }
-        (None, _) => Err(begin.expected("a beginning with one of the `triggers`")),
-        (Some(_), Some(_)) => {
-            Err(begin.expected("a beginning with one of the `triggers`, not with several"))
+        if self.excluded > MAX_EXCLUDED {
+            return Err(StructuralTagError::Limit {
+                pointer: at.pointer.clone(),
+                what: "squared lengths of the texts that free text must not contain, each with 32 bytes more,",
+                limit: MAX_EXCLUDED,
+            });
         }
+        Ok(text_without(&markers, following).others())
     }
 }
 
@@ -253,10 +301,4 @@ fn excluded_tokens<'v>(fields: &Fields<'v>) -> Result<Vec<&'v str>> {
         })
     };
     node.list()?.iter().map(named).collect()
-}
-
-/// Text that contains none of `excludes` and `ends`, not even together with what follows it.
-fn free_text(excludes: &[&str], ends: &[&str], following: &[&str]) -> Regular {
-    let markers = [excludes, ends].concat();
-    text_without(&markers, following).others()
 }

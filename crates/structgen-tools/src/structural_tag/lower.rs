@@ -1,12 +1,12 @@
 //! Builds a grammar from a structural tag.
 
-use serde_json::Value;
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, JsonForm, Regular, TokenTerminal};
 
 use super::StructuralTagError;
 use super::contents::XML;
 use super::node::{Fields, Node};
+use super::value::TagValue;
 use crate::lower::MarkerRules;
 
 type Result<T> = std::result::Result<T, StructuralTagError>;
@@ -22,7 +22,7 @@ pub(super) struct Lowered {
     pub(super) reports: Vec<(String, CompileReport)>,
 }
 
-pub(super) fn lower(tag: &Value, options: &SchemaOptions) -> Result<Lowered> {
+pub(super) fn lower(tag: &TagValue<'_>, options: &SchemaOptions) -> Result<Lowered> {
     let mut lowering = Lowering {
         options,
         builder: GrammarBuilder::new(),
@@ -30,6 +30,7 @@ pub(super) fn lower(tag: &Value, options: &SchemaOptions) -> Result<Lowered> {
         reports: Vec::new(),
         form: None,
         grammars: 0,
+        excluded: 0,
     };
     let root = lowering.builder.declare("root");
     let body = lowering.document(&Node::root(tag))?;
@@ -50,18 +51,20 @@ pub(super) struct Lowering<'o> {
     pub(super) form: Option<JsonForm>,
     /// The number of embedded grammars.
     pub(super) grammars: usize,
+    /// The cost so far of the texts that free text must not contain.
+    pub(super) excluded: u64,
 }
 
 impl Lowering<'_> {
     fn document(&mut self, node: &Node<'_>) -> Result<ExprId> {
         let fields = node.fields(&["type", "format", "structures", "triggers"])?;
         if let Some(kind) = fields.optional("type")
-            && kind.value != "structural_tag"
+            && kind.value.text() != Some("structural_tag")
         {
             return Err(kind.expected("\"structural_tag\""));
         }
         if fields.optional("structures").is_some() {
-            return self.legacy(&fields);
+            return self.legacy(node, &fields);
         }
         if let Some(triggers) = fields.optional("triggers") {
             return Err(triggers.expected("nothing but beside `structures`"));
@@ -71,8 +74,7 @@ impl Lowering<'_> {
 
     /// A text of a format. It is unambiguous before any of `ends`, which may follow it.
     pub(super) fn format(&mut self, node: &Node<'_>, ends: &[&str]) -> Result<ExprId> {
-        let kind = node.value.get("type");
-        let Some(kind) = kind.and_then(Value::as_str) else {
+        let Some(kind) = node.kind() else {
             return Err(node.expected(TYPES));
         };
         match kind {
@@ -115,8 +117,8 @@ impl Lowering<'_> {
             "repeat" => {
                 let fields = node.fields(&["type", "min", "max", "content"])?;
                 let (min, max) = (fields.required("min")?.count()?, fields.required("max")?);
-                let max = match max.value.as_i64() {
-                    Some(-1) => None,
+                let max = match max.value {
+                    TagValue::Number(Some(-1)) => None,
                     _ => match max.count()? {
                         count if count < min => {
                             return Err(max.expected("no less than `min`, or -1"));
@@ -158,11 +160,10 @@ impl Lowering<'_> {
                 "tokens of any kind are not supported; `any_text` is any text without special tokens",
             )),
             "qwen_xml_parameter" => Err(node.unsupported(XML)),
-            _ => Err(Node {
-                value: node.value,
+            _ => Err(StructuralTagError::Expected {
                 pointer: format!("{}/type", node.pointer),
-            }
-            .expected(TYPES)),
+                expected: TYPES.to_owned(),
+            }),
         }
     }
 
@@ -210,7 +211,7 @@ impl Lowering<'_> {
             return Ok(self.builder.sequence([content, end]));
         }
         let ends = match tag.end.value {
-            Value::Array(_) => {
+            TagValue::List(_) => {
                 let ends = tag.end.list()?;
                 let ends = ends.iter().map(Node::text).collect::<Result<Vec<_>>>()?;
                 match ends.is_empty() {
@@ -220,11 +221,12 @@ impl Lowering<'_> {
             }
             _ => vec![tag.end.text()?],
         };
-        let told: Vec<&str> = ends.iter().copied().filter(|end| !end.is_empty()).collect();
-        let content = match told.is_empty() {
-            true => self.format(&tag.content, outer)?,
-            false => self.format(&tag.content, &told)?,
-        };
+        let mut told: Vec<&str> = ends.iter().copied().filter(|end| !end.is_empty()).collect();
+        if told.len() < ends.len() {
+            // After an empty end comes what follows the tag.
+            told.extend(outer);
+        }
+        let content = self.format(&tag.content, &told)?;
         let ends: Vec<ExprId> = ends.into_iter().map(|end| self.marker(end)).collect();
         let end = self.builder.choice(ends);
         Ok(self.builder.sequence([content, end]))
@@ -250,7 +252,7 @@ impl<'v> Tag<'v> {
     pub(super) fn of(node: &Node<'v>) -> Result<Self> {
         let fields = node.fields(&["type", "begin", "content", "end"])?;
         if let Some(kind) = fields.optional("type")
-            && kind.value != "tag"
+            && kind.value.text() != Some("tag")
         {
             return Err(kind.expected("\"tag\""));
         }
@@ -264,12 +266,12 @@ impl<'v> Tag<'v> {
 
 /// The token of a `begin` or `end`, unless it is a text.
 pub(super) fn token_of(node: &Node<'_>) -> Result<Option<TokenTerminal>> {
-    if !node.value.is_object() {
+    if !matches!(node.value, TagValue::Object(_)) {
         return Ok(None);
     }
     let fields = node.fields(&["type", "token"])?;
     let kind = fields.required("type")?;
-    if kind.value != "token" {
+    if kind.value.text() != Some("token") {
         return Err(kind.expected("\"token\""));
     }
     fields.required("token")?.token().map(Some)

@@ -5,6 +5,7 @@ mod error;
 mod free_text;
 mod lower;
 mod node;
+mod value;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 use structgen_grammar::Grammar;
 use structgen_vocab::Vocabulary;
 
+use self::value::TagValue;
 use crate::lower::{MarkerRules, for_vocabulary};
 
 /// A text that is free in some places and has a given structure in others, as described by [XGrammar's structural
@@ -78,12 +80,29 @@ struct Inner {
 
 impl StructuralTag {
     /// Compiles a structural tag: `{"type": "structural_tag", "format": …}`, or the older form with `structures` and
-    /// `triggers`.
+    /// `triggers`. Numbers in a [`Value`] that are not 64-bit integers are floats;
+    /// [`from_json`](StructuralTag::from_json) reads those of schemas exactly as written.
     ///
     /// # Errors
-    /// [`StructuralTagError`], with the JSON Pointer of the refused part.
+    /// [`StructuralTagError`], with the JSON Pointer of the refused part; [`StructuralTagError::NotJson`] if it nests
+    /// deeper than 127 levels, without those of its schemas, which have the same limit.
     pub fn new(tag: &Value, options: &SchemaOptions) -> Result<Self, StructuralTagError> {
-        let lowered = lower::lower(tag, options)?;
+        Self::from_json(&tag.to_string(), options)
+    }
+
+    /// Compiles a structural tag from its text, reading every number of a schema exactly as written. A key that comes
+    /// twice in an object is an error.
+    ///
+    /// # Errors
+    /// As [`new`](StructuralTag::new), and [`StructuralTagError::NotJson`].
+    pub fn from_json(text: &str, options: &SchemaOptions) -> Result<Self, StructuralTagError> {
+        let tag: TagValue<'_> =
+            serde_json::from_str(text).map_err(|error| StructuralTagError::NotJson {
+                line: error.line(),
+                column: error.column(),
+                reason: error.to_string(),
+            })?;
+        let lowered = lower::lower(&tag, options)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 grammar: lowered.grammar,
@@ -91,20 +110,6 @@ impl StructuralTag {
                 reports: lowered.reports,
             }),
         })
-    }
-
-    /// Compiles a structural tag from its text.
-    ///
-    /// # Errors
-    /// As [`new`](StructuralTag::new), and [`StructuralTagError::NotJson`].
-    pub fn from_json(text: &str, options: &SchemaOptions) -> Result<Self, StructuralTagError> {
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| StructuralTagError::NotJson {
-                line: error.line(),
-                column: error.column(),
-                reason: error.to_string(),
-            })?;
-        Self::new(&value, options)
     }
 
     /// The grammar over bytes, with every marker as text.

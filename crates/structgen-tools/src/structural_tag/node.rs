@@ -1,20 +1,20 @@
 //! A JSON value with its location, read field by field.
 
-use serde_json::{Map, Value};
 use structgen_grammar::TokenTerminal;
 
 use super::StructuralTagError;
+use super::value::TagValue;
 
 /// A value of the document.
 #[derive(Clone)]
 pub(super) struct Node<'v> {
-    pub(super) value: &'v Value,
+    pub(super) value: &'v TagValue<'v>,
     /// A JSON Pointer.
     pub(super) pointer: String,
 }
 
 impl<'v> Node<'v> {
-    pub(super) fn root(value: &'v Value) -> Self {
+    pub(super) fn root(value: &'v TagValue<'v>) -> Self {
         Self {
             value,
             pointer: "#".to_owned(),
@@ -36,7 +36,23 @@ impl<'v> Node<'v> {
     }
 
     pub(super) fn text(&self) -> Result<&'v str, StructuralTagError> {
-        self.value.as_str().ok_or_else(|| self.expected("a text"))
+        self.value.text().ok_or_else(|| self.expected("a text"))
+    }
+
+    /// The text of its field `type`, if it is an object that has one.
+    pub(super) fn kind(&self) -> Option<&'v str> {
+        match self.value {
+            TagValue::Object(entries) => field(entries, "type")?.text(),
+            _ => None,
+        }
+    }
+
+    /// The JSON text of a schema.
+    pub(super) fn schema(&self) -> Result<&'v str, StructuralTagError> {
+        match *self.value {
+            TagValue::Schema(text) => Ok(text),
+            _ => Err(self.expected("a JSON Schema")),
+        }
     }
 
     /// A text that must not be empty.
@@ -49,19 +65,24 @@ impl<'v> Node<'v> {
     }
 
     pub(super) fn flag(&self) -> Result<bool, StructuralTagError> {
-        self.value
-            .as_bool()
-            .ok_or_else(|| self.expected("true or false"))
+        match *self.value {
+            TagValue::Flag(flag) => Ok(flag),
+            _ => Err(self.expected("true or false")),
+        }
     }
 
     pub(super) fn count(&self) -> Result<u32, StructuralTagError> {
-        let count = self.value.as_u64().and_then(|it| u32::try_from(it).ok());
-        count.ok_or_else(|| self.expected("a count"))
+        match *self.value {
+            TagValue::Number(Some(number)) => u32::try_from(number).ok(),
+            _ => None,
+        }
+        .ok_or_else(|| self.expected("a count"))
     }
 
     pub(super) fn list(&self) -> Result<Vec<Self>, StructuralTagError> {
-        let items = self.value.as_array();
-        let items = items.ok_or_else(|| self.expected("a list"))?;
+        let TagValue::List(items) = self.value else {
+            return Err(self.expected("a list"));
+        };
         let item = |(index, value)| Self {
             value,
             pointer: format!("{}/{index}", self.pointer),
@@ -76,7 +97,7 @@ impl<'v> Node<'v> {
     /// A token, by its name or its id.
     pub(super) fn token(&self) -> Result<TokenTerminal, StructuralTagError> {
         match self.value {
-            Value::String(name) if !name.is_empty() => Ok(TokenTerminal::Name(name.clone())),
+            TagValue::Text(name) if !name.is_empty() => Ok(TokenTerminal::Name(name.clone())),
             _ => match self.count() {
                 Ok(id) => Ok(TokenTerminal::Id(id)),
                 Err(_) => Err(self.expected("the name or the id of a token")),
@@ -86,16 +107,18 @@ impl<'v> Node<'v> {
 
     /// The fields of an object; fields other than `known` are errors.
     pub(super) fn fields(&self, known: &[&'static str]) -> Result<Fields<'v>, StructuralTagError> {
-        let object = self.value.as_object();
-        let object = object.ok_or_else(|| self.expected("an object"))?;
-        if let Some(unknown) = object.keys().find(|key| !known.contains(&key.as_str())) {
+        let TagValue::Object(entries) = self.value else {
+            return Err(self.expected("an object"));
+        };
+        let mut keys = entries.iter().map(|(key, _)| key.as_str());
+        if let Some(unknown) = keys.find(|key| !known.contains(key)) {
             return Err(StructuralTagError::UnknownField {
                 pointer: child(&self.pointer, unknown),
                 known: known.to_vec(),
             });
         }
         Ok(Fields {
-            object,
+            entries,
             pointer: self.pointer.clone(),
         })
     }
@@ -103,14 +126,14 @@ impl<'v> Node<'v> {
 
 /// The fields of an object.
 pub(super) struct Fields<'v> {
-    object: &'v Map<String, Value>,
+    entries: &'v [(String, TagValue<'v>)],
     pointer: String,
 }
 
 impl<'v> Fields<'v> {
     /// A field that may be missing or null.
     pub(super) fn optional(&self, name: &str) -> Option<Node<'v>> {
-        let value = self.object.get(name).filter(|value| !value.is_null())?;
+        let value = field(self.entries, name).filter(|value| !value.is_null())?;
         Some(Node {
             value,
             pointer: child(&self.pointer, name),
@@ -135,6 +158,11 @@ impl<'v> Fields<'v> {
         let texts = self.optional(name).map(|node| node.texts());
         texts.unwrap_or_else(|| Ok(Vec::new()))
     }
+}
+
+fn field<'v>(entries: &'v [(String, TagValue<'v>)], name: &str) -> Option<&'v TagValue<'v>> {
+    let (_, value) = entries.iter().find(|(key, _)| key == name)?;
+    Some(value)
 }
 
 fn child(pointer: &str, key: &str) -> String {
