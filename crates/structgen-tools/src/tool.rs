@@ -1,8 +1,8 @@
 //! A tool that a model may call.
 
-use rustc_hash::FxHashSet;
 use serde_json::{Map, Value, json};
 use structgen_grammar::json_pointer;
+use structgen_grammar::keyed::KeyedSet;
 
 use crate::ToolError;
 
@@ -213,7 +213,7 @@ fn parameters(tool: &Map<String, Value>, pointer: &str) -> Result<Value, ToolErr
 /// # Errors
 /// [`ToolError::Duplicate`].
 pub(crate) fn check_distinct(tools: &[Tool]) -> Result<(), ToolError> {
-    let mut names = FxHashSet::default();
+    let mut names = KeyedSet::default();
     match tools.iter().find(|tool| !names.insert(&tool.name)) {
         Some(tool) => Err(ToolError::Duplicate {
             name: tool.name.clone(),

@@ -1,6 +1,6 @@
 //! ABNF: RFC 5234 and RFC 7405.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::keyed::KeyedMap;
 
 use super::ConvertError;
 use super::scanner::{Scanner, error_at};
@@ -33,8 +33,8 @@ const CORE: [(&str, &str); 16] = [
 pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
     let mut rules = rules(text)?;
     // Core rules refer to one another; definitions in the text take precedence.
-    let known: FxHashSet<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
-    let mut missing: Vec<_> = CORE.iter().filter(|it| !known.contains(it.0)).collect();
+    let mut missing: Vec<_> = CORE.iter().collect();
+    missing.retain(|(core, _)| !rules.iter().any(|rule| rule.name == *core));
     let mut next = 0;
     while let Some(rule) = rules.get(next) {
         next += 1;
@@ -51,7 +51,7 @@ pub(super) fn parse(text: &str) -> Result<Rules, ConvertError> {
 fn rules(text: &str) -> Result<Vec<Rule>, ConvertError> {
     let mut parser = AbnfParser(Scanner { text, at: 0 });
     let mut rules: Vec<Rule> = Vec::new();
-    let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
+    let mut by_name: KeyedMap<String, usize> = KeyedMap::default();
     loop {
         parser.space();
         let at = parser.0.at;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::notation::{SPECIAL_IN_CLASS, push_char, quantifier};
 
 use super::ConvertError;
@@ -97,7 +97,7 @@ impl Tree {
     }
 
     /// Renames the rules that it refers to.
-    pub(super) fn rename(&mut self, names: &FxHashMap<String, String>) {
+    pub(super) fn rename(&mut self, names: &KeyedMap<String, String>) {
         let mut stack = vec![self];
         while let Some(tree) = stack.pop() {
             match tree {
@@ -167,11 +167,11 @@ impl Rules {
     }
 
     /// Unique names that are valid in GBNF.
-    fn names(&self, text: &str, start: &str) -> Result<FxHashMap<&str, String>, ConvertError> {
-        let mut names = FxHashMap::default();
+    fn names(&self, text: &str, start: &str) -> Result<KeyedMap<&str, String>, ConvertError> {
+        let mut names = KeyedMap::default();
         let mut taken: BTreeSet<String> = BTreeSet::from(["root".to_owned()]);
         // The last number added to each name: all smaller ones are taken.
-        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+        let mut numbers: KeyedMap<String, u32> = KeyedMap::default();
         for rule in &self.0 {
             let plain: String = rule
                 .name
@@ -203,7 +203,7 @@ impl Rules {
 fn write(
     tree: &Tree,
     place: Position,
-    names: &FxHashMap<&str, String>,
+    names: &KeyedMap<&str, String>,
     text: &str,
     out: &mut String,
 ) -> Result<(), ConvertError> {
@@ -296,7 +296,7 @@ fn write(
 /// An operand of a prefix or postfix operator.
 fn write_operand(
     tree: &Tree,
-    names: &FxHashMap<&str, String>,
+    names: &KeyedMap<&str, String>,
     text: &str,
     out: &mut String,
 ) -> Result<(), ConvertError> {

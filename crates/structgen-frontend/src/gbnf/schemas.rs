@@ -1,7 +1,7 @@
 //! JSON Schemas as terminals.
 
 use pest::iterators::Pair;
-use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::{ExprId, GrammarBuilder, JsonForm};
 
 use super::atoms::literal;
@@ -16,7 +16,7 @@ pub(super) struct Schemas {
     /// How all of them write JSON.
     form: Option<JsonForm>,
     /// Compiled schemas, so that each is compiled once.
-    known: FxHashMap<SchemaOrigin, ExprId>,
+    known: KeyedMap<SchemaOrigin, ExprId>,
     /// What was dropped from the current text, and what is most likely a mistake, by position.
     pub(super) warnings: Vec<(usize, GbnfWarningKind)>,
 }
@@ -37,7 +37,7 @@ impl Schemas {
         Self {
             options,
             form: None,
-            known: FxHashMap::default(),
+            known: KeyedMap::default(),
             warnings: Vec::new(),
         }
     }

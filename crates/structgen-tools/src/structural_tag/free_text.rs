@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
+use structgen_grammar::keyed::KeyedSet;
 use structgen_grammar::{CharSet, Expr, ExprId, Guide, Regular, TokenTerminal};
 
 use super::StructuralTagError;
@@ -30,7 +30,7 @@ const MAX_EXCLUDED: u64 = 1 << 27;
 /// The texts that trigger tags, in order of their lengths.
 struct Triggers<'v> {
     lengths: BTreeSet<usize>,
-    texts: FxHashSet<&'v str>,
+    texts: KeyedSet<&'v str>,
 }
 
 impl<'v> Triggers<'v> {
@@ -125,7 +125,7 @@ impl Lowering<'_> {
         ])?;
         let triggers = fields.required("trigger_tokens")?.list()?;
         let triggers = triggers.iter().map(Node::token);
-        let triggers = triggers.collect::<Result<FxHashSet<_>>>()?;
+        let triggers = triggers.collect::<Result<KeyedSet<_>>>()?;
         let mut arms = Vec::new();
         for node in fields.required("tags")?.list()? {
             let tag = Tag::of(&node)?;
@@ -272,7 +272,7 @@ impl Lowering<'_> {
         ends: &[&str],
         following: &[&str],
     ) -> Result<Regular> {
-        let mut seen = FxHashSet::default();
+        let mut seen = KeyedSet::default();
         let markers = excludes.iter().chain(ends).copied();
         let markers: Vec<&str> = markers.filter(|marker| seen.insert(*marker)).collect();
         for marker in &markers {

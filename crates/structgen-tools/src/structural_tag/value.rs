@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use rustc_hash::FxHashSet;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use structgen_grammar::keyed::KeyedSet;
 
 /// A value of a structural tag.
 pub(super) enum TagValue<'t> {
@@ -88,7 +88,7 @@ impl<'t> Visitor<'t> for TagValueVisitor {
 
     fn visit_map<A: MapAccess<'t>>(self, mut access: A) -> Result<TagValue<'t>, A::Error> {
         let mut entries = Vec::new();
-        let mut known = FxHashSet::default();
+        let mut known = KeyedSet::default();
         while let Some(key) = access.next_key::<String>()? {
             if key == NUMBER_KEY {
                 let literal: String = access.next_value()?;

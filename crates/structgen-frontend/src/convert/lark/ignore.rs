@@ -3,7 +3,7 @@
 //! it. For the position of the first lexeme, the variant has no ignored text before it and excludes the empty text. So
 //! nothing is ignored at the start, even if the first part is nullable.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 use structgen_regular::{RegularLimits, RegularMachine};
 
 use super::super::ConvertError;
@@ -31,7 +31,7 @@ pub(super) fn between_lexemes(
     start: &str,
     order: &[usize],
 ) -> Result<Rules, ConvertError> {
-    let mut taken: FxHashSet<String> = { lark.definitions.iter() }
+    let mut taken: KeyedSet<String> = { lark.definitions.iter() }
         .map(|definition| definition.name.clone())
         .collect();
     let mut writer = Writer {
@@ -39,10 +39,10 @@ pub(super) fn between_lexemes(
         nullable: Nullable::of(text, &lark, order)?,
         ignored: unused("ignored", &mut taken),
         wanted: Vec::new(),
-        seen: FxHashSet::default(),
+        seen: KeyedSet::default(),
         nodes: 0,
     };
-    let definitions: FxHashMap<&str, &Definition> = lark
+    let definitions: KeyedMap<&str, &Definition> = lark
         .definitions
         .iter()
         .map(|definition| (definition.name.as_str(), definition))
@@ -76,7 +76,7 @@ pub(super) fn between_lexemes(
         body: Tree::Repeat(Box::new(ignored), 0, lark.options.once.then_some(1)),
     });
     // A rule with one variant keeps its name.
-    let mut names: FxHashMap<String, String> = FxHashMap::default();
+    let mut names: KeyedMap<String, String> = KeyedMap::default();
     for (name, way) in &writer.wanted {
         let is_twice = writer.seen.contains(&(name.clone(), RuleVariant::Behind));
         let written = match way {
@@ -103,7 +103,7 @@ fn key(name: &str, way: RuleVariant) -> String {
 }
 
 /// An unused name, which is then taken.
-fn unused(name: &str, taken: &mut FxHashSet<String>) -> String {
+fn unused(name: &str, taken: &mut KeyedSet<String>) -> String {
     let mut unused = name.to_owned();
     let mut number = 1;
     while !taken.insert(unused.clone()) {
@@ -120,7 +120,7 @@ struct Writer<'t> {
     ignored: String,
     /// The variants to write, and those already written.
     wanted: Vec<(String, RuleVariant)>,
-    seen: FxHashSet<(String, RuleVariant)>,
+    seen: KeyedSet<(String, RuleVariant)>,
     nodes: usize,
 }
 
@@ -160,7 +160,7 @@ impl Writer<'_> {
     fn plain(&mut self, tree: &Tree) -> Tree {
         let mut plain = tree.clone();
         let names: Vec<String> = tree.names().map(|(name, _)| name.to_owned()).collect();
-        let mut renamed = FxHashMap::default();
+        let mut renamed = KeyedMap::default();
         for name in names {
             self.want(&name, RuleVariant::Behind);
             let key = key(&name, RuleVariant::Behind);
@@ -315,17 +315,17 @@ fn too_large(text: &str) -> ConvertError {
 /// The definitions and patterns that match the empty text.
 struct Nullable {
     /// The names of definitions.
-    names: FxHashSet<String>,
+    names: KeyedSet<String>,
     /// The patterns, as written.
-    patterns: FxHashSet<String>,
+    patterns: KeyedSet<String>,
 }
 
 impl Nullable {
     /// `order` has the terminals, each after those that it refers to.
     fn of(text: &str, lark: &Lark, order: &[usize]) -> Result<Self, ConvertError> {
         let mut found = Self {
-            names: FxHashSet::default(),
-            patterns: FxHashSet::default(),
+            names: KeyedSet::default(),
+            patterns: KeyedSet::default(),
         };
         let bodies = lark.definitions.iter().map(|it| &it.body);
         for tree in bodies.chain(&lark.ignored) {

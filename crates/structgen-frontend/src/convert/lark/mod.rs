@@ -10,7 +10,7 @@ mod lazy;
 mod parse;
 mod value;
 
-use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::KeyedMap;
 
 use super::ConvertError;
 use super::scanner::error_at;
@@ -76,7 +76,7 @@ fn is_terminal(name: &str) -> bool {
 /// Checks that every name has one definition and no terminal is recursive. Returns the terminals, each after those that
 /// it refers to.
 fn check(text: &str, lark: &Lark, start: &str) -> Result<Vec<usize>, ConvertError> {
-    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut places: KeyedMap<&str, usize> = KeyedMap::default();
     for (index, definition) in lark.definitions.iter().enumerate() {
         if places.insert(&definition.name, index).is_some() {
             let message = format!("`{}` is defined already", definition.name);
