@@ -6,14 +6,14 @@ use structgen_automata::{Call, Limits, Memory, Network, Program, SetId};
 use structgen_grammar::{Grammar, TokenTerminal, passes};
 
 use crate::error::over;
-use crate::work::Work;
+use crate::work::WorkCount;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// The automaton of a grammar, with the states computed so far.
 pub(crate) struct Automaton {
     network: Network,
     limits: AlgebraLimits,
-    work: Work,
+    work: WorkCount,
     /// The work at which memory is measured next.
     measure_at: u64,
 }
@@ -43,7 +43,7 @@ impl Automaton {
         Ok(Self {
             network: Network::new(Arc::new(program))?,
             limits: limits.clone(),
-            work: Work::of_steps(limits),
+            work: WorkCount::of_steps(limits),
             measure_at: MEASURE_EVERY,
         })
     }

@@ -10,7 +10,7 @@ use structgen_grammar::{CharSet, Expr, Grammar, GrammarBuilder, JsonForm};
 
 use crate::automaton::{Automaton, Step, push};
 use crate::error::over;
-use crate::work::Work;
+use crate::work::WorkCount;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// A deterministic automaton over bytes without dead states. The start state is 0, and states are numbered breadth
@@ -65,11 +65,11 @@ impl Dfa {
             let accepts = automaton.accepts(set)?;
             states.push(State { accepts, steps });
         }
-        Self { states }.minimal(&mut Work::of_parts(limits))
+        Self { states }.minimal(&mut WorkCount::of_parts(limits))
     }
 
     /// Minimises the automaton.
-    fn minimal(self, work: &mut Work) -> Result<Self, AlgebraError> {
+    fn minimal(self, work: &mut WorkCount) -> Result<Self, AlgebraError> {
         let (classes, count) = partition::classes(&self.states, work)?;
         // One state of each class, numbered in breadth-first order.
         let mut numbers = vec![u32::MAX; count];

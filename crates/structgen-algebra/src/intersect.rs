@@ -17,7 +17,7 @@ use self::reach::Reach;
 use crate::dfa::Dfa;
 use crate::error::over;
 use crate::plain::{is_long, joined, trimmed};
-use crate::work::Work;
+use crate::work::WorkCount;
 use crate::{AlgebraError, AlgebraLimits, Plain, plain};
 
 /// Intersects a grammar with a regular set. The result is an ordinary grammar, whose constraint has exact masks.
@@ -63,7 +63,7 @@ pub fn intersect(
         parts: 0,
         queue: VecDeque::new(),
         limits,
-        work: Work::unlimited(limits),
+        work: WorkCount::unlimited(limits),
     };
     let whole = product
         .builder
@@ -117,7 +117,7 @@ struct Product<'g> {
     /// Rules that are declared but have no body yet.
     queue: VecDeque<(Task, RuleId)>,
     limits: &'g AlgebraLimits,
-    work: Work,
+    work: WorkCount,
 }
 
 impl Product<'_> {

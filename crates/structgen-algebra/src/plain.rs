@@ -8,7 +8,7 @@ use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, passes};
 
 use crate::error::over;
 use crate::names::Names;
-use crate::work::Work;
+use crate::work::WorkCount;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// A grammar of literals, characters, sequences, choices, repetitions, rules and tokens.
@@ -43,7 +43,7 @@ pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, Algebra
         leaves: FxHashMap::default(),
         copies: FxHashMap::default(),
         limits,
-        work: Work::unlimited(limits),
+        work: WorkCount::unlimited(limits),
     };
     for rule in grammar.rules() {
         maker.builder.declare(rule.name.clone());
@@ -78,7 +78,7 @@ struct Maker<'g> {
     leaves: FxHashMap<Expr, ExprId>,
     copies: FxHashMap<ExprId, ExprId>,
     limits: &'g AlgebraLimits,
-    work: Work,
+    work: WorkCount,
 }
 
 impl Maker<'_> {

@@ -5,7 +5,7 @@ use structgen_automata::{CancelToken, LimitExceeded};
 use crate::{AlgebraError, AlgebraLimits};
 
 /// The work of an operation, which ends at a limit or once the operation is cancelled.
-pub(crate) struct Work {
+pub(crate) struct WorkCount {
     done: u64,
     most: u64,
     /// The limit in steps.
@@ -16,7 +16,7 @@ pub(crate) struct Work {
 /// The number of small parts of work, such as looking at a transition, that take about the time of a step.
 const PARTS_PER_STEP: u64 = 16;
 
-impl Work {
+impl WorkCount {
     /// Counts steps.
     pub(crate) fn of_steps(limits: &AlgebraLimits) -> Self {
         Self::new(limits.work, limits)

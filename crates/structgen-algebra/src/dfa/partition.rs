@@ -4,7 +4,7 @@ use structgen_grammar::lists::Lists;
 
 use super::State;
 use crate::AlgebraError;
-use crate::work::Work;
+use crate::work::WorkCount;
 
 /// A partition of the numbers below some bound into sets, which are split by marking some of their members.
 struct Partition {
@@ -91,7 +91,7 @@ impl Partition {
 /// the states, it partitions the transitions by their byte and the class they lead to.
 pub(super) fn classes(
     states: &[State],
-    work: &mut Work,
+    work: &mut WorkCount,
 ) -> Result<(Vec<u32>, usize), AlgebraError> {
     let (sources, targets, labels) = transitions(states, work)?;
     let mut blocks = Partition::new(states.len() as u32);
@@ -135,7 +135,7 @@ pub(super) fn classes(
 /// of bytes.
 fn transitions(
     states: &[State],
-    work: &mut Work,
+    work: &mut WorkCount,
 ) -> Result<(Vec<u32>, Lists, Lists), AlgebraError> {
     let mut begins_class = [false; 256];
     for step in states.iter().flat_map(|state| &state.steps) {
@@ -178,7 +178,7 @@ mod tests {
     use super::classes;
     use crate::automaton::{Step, push};
     use crate::dfa::State;
-    use crate::work::Work;
+    use crate::work::WorkCount;
     use crate::{AlgebraError, AlgebraLimits};
 
     /// Splits classes by where their transitions lead until nothing changes (Moore, 1956).
@@ -250,7 +250,7 @@ mod tests {
                     State { accepts, steps }
                 })
                 .collect();
-            let mut work = Work::of_parts(&AlgebraLimits::default());
+            let mut work = WorkCount::of_parts(&AlgebraLimits::default());
             let (found, number) = classes(&states, &mut work).expect("within the limits");
             let found = numbered(found.into_iter());
             assert_eq!(found, expected(&states), "{states:?}");
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_chain_is_no_burden() {
-        let mut work = Work::of_parts(&AlgebraLimits::default());
+        let mut work = WorkCount::of_parts(&AlgebraLimits::default());
         let (_, number) = classes(&chain(), &mut work).expect("within the limits");
         assert_eq!(number, 100_000);
     }
@@ -296,7 +296,7 @@ mod tests {
             ..AlgebraLimits::default()
         };
         for (limits, is_cancelled) in [(few, false), (cancelled, true)] {
-            match classes(&chain(), &mut Work::of_parts(&limits)) {
+            match classes(&chain(), &mut WorkCount::of_parts(&limits)) {
                 Err(AlgebraError::Limit(limit)) => assert_eq!(limit.is_cancelled(), is_cancelled),
                 other => panic!("{other:?}"),
             }

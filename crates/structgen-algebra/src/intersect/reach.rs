@@ -8,7 +8,7 @@ use structgen_grammar::{CharSet, Expr, ExprId, Grammar, Regular};
 
 use crate::dfa::Dfa;
 use crate::error::over;
-use crate::work::Work;
+use crate::work::WorkCount;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// An expression, and the state before it.
@@ -29,7 +29,7 @@ pub(super) struct Reach<'g> {
     /// The transitions of a state by characters.
     characters: FxHashMap<u32, Vec<(u32, CharSet)>>,
     limits: &'g AlgebraLimits,
-    work: Work,
+    work: WorkCount,
 }
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl<'g> Reach<'g> {
             queued: FxHashSet::default(),
             characters: FxHashMap::default(),
             limits,
-            work: Work::of_parts(limits),
+            work: WorkCount::of_parts(limits),
         }
     }
 
