@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use crate::keyed::keyed_hasher;
+use crate::keyed::KeyedHasher;
 
 /// A finite set of byte strings as a minimal automaton: common prefixes and common suffixes are stored once.
 ///
@@ -440,7 +440,7 @@ impl<'t> Builder<'t> {
 }
 
 fn hash_of<'l>(is_final: bool, edges: impl Iterator<Item = (&'l [u8], u32)>) -> u64 {
-    let mut hasher = keyed_hasher();
+    let mut hasher = KeyedHasher::default();
     is_final.hash(&mut hasher);
     for (label, child) in edges {
         label.hash(&mut hasher);
