@@ -100,7 +100,8 @@ fn step(matcher: &mut Matcher, tokens: &mut Vec<TokenId>, argument: usize) -> Op
     Some(())
 }
 
-/// A token that the mask does not have is refused, as is one that the vocabulary does not have, and nothing has changed.
+/// A token that neither the mask nor the vocabulary has to contain is refused if it is not allowed, and nothing has
+/// changed.
 fn refuse(matcher: &mut Matcher, any: usize) -> Option<()> {
     let before = within_limits(|| matcher.mask())?;
     let token = TokenId(any as u32 % (walk::EOS.0 + 2));

@@ -129,7 +129,8 @@ fn smoke(seconds: &str, seed: &str) -> ExitCode {
     }
 }
 
-/// Runs one target until its time is over or it panics; false when it did, when a seed is refused, or when a call took too long.
+/// Runs one target until its time is over or it panics. Returns false if it panicked, refused a seed, or took too long
+/// for a call.
 fn run(source: &Source, time: Duration, seed: u64) -> bool {
     let target = source.target;
     let mut random = SplitMix::new(seed);

@@ -1,5 +1,5 @@
-//! Patterns and grammars that were made to hurt: each has the answer that is written beside it, which for what is too large
-//! is the error of a limit, and none overflows the stack. Limits count work and memory; the times are printed, not
+//! Patterns and grammars that were made to hurt: each has the answer that is written beside it, which for what is too
+//! large is the error of a limit, and none overflows the stack. Limits count work and memory; the times are printed, not
 //! asserted.
 
 use std::fmt::Write as _;

@@ -1,19 +1,19 @@
 //! Unique names of rules.
 
-use std::collections::{HashMap, HashSet};
+use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 
 /// Names that are taken, and the last number that was appended to each.
 #[derive(Default)]
 pub(crate) struct Names {
-    taken: HashSet<String>,
-    numbers: HashMap<String, u32>,
+    taken: KeyedSet<String>,
+    numbers: KeyedMap<String, u32>,
 }
 
 impl Names {
     pub(crate) fn new(taken: impl IntoIterator<Item = String>) -> Self {
         Self {
             taken: taken.into_iter().collect(),
-            numbers: HashMap::new(),
+            numbers: KeyedMap::default(),
         }
     }
 

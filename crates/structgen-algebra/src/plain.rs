@@ -146,14 +146,19 @@ impl Maker<'_> {
                 }
             };
             self.copies.insert(id, copy);
-            if self.builder.len() > self.limits.expressions {
-                return Err(over(
-                    "expressions of a plain grammar",
-                    self.limits.expressions,
-                ));
-            }
+            self.check_size()?;
         }
         Ok(self.copies[&root])
+    }
+
+    fn check_size(&self) -> Result<(), AlgebraError> {
+        match self.builder.len() <= self.limits.expressions {
+            true => Ok(()),
+            false => Err(over(
+                "expressions of a plain grammar",
+                self.limits.expressions,
+            )),
+        }
     }
 
     /// A concatenation, with adjacent literals joined.

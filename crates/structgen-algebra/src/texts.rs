@@ -31,8 +31,8 @@ pub struct Shortest {
     pub is_proven: bool,
 }
 
-/// Returns a text of a grammar with the fewest bytes, or `None` if no text matches. Of several bytes that the same texts
-/// may follow, it has the most readable one.
+/// Returns a text of a grammar with the fewest bytes, or `None` if no text matches. Of several bytes that the same
+/// texts may follow, it has the most readable one.
 ///
 /// ```
 /// use structgen_algebra::{AlgebraLimits, shortest};
@@ -144,8 +144,8 @@ impl Sampler {
     /// A sampler for a grammar and a seed. The limit on work applies to each text.
     ///
     /// # Errors
-    /// [`AlgebraError::Empty`] if no text matches; also if the grammar has token terminals or cannot be compiled, or the
-    /// automata exceed their limits.
+    /// [`AlgebraError::Empty`] if no text matches; also if the grammar has token terminals or cannot be compiled, or
+    /// the automata exceed their limits.
     pub fn new(grammar: &Grammar, seed: u64, limits: &AlgebraLimits) -> Result<Self, AlgebraError> {
         Ok(Self {
             automaton: Automaton::new(grammar, limits)?,

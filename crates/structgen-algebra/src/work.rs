@@ -2,6 +2,7 @@
 
 use structgen_automata::{CancelToken, LimitExceeded};
 
+use crate::error::over;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// The work of an operation, which ends at a limit or once the operation is cancelled.
@@ -10,6 +11,7 @@ pub(crate) struct WorkCount {
     most: u64,
     /// The limit in steps.
     limit: u64,
+    bytes: usize,
     cancel: Option<CancelToken>,
 }
 
@@ -32,6 +34,7 @@ impl WorkCount {
             done: 0,
             most,
             limit: limits.work,
+            bytes: limits.bytes,
             cancel: limits.cancel.clone(),
         }
     }
@@ -48,6 +51,14 @@ impl WorkCount {
 
     pub(crate) fn done(&self) -> u64 {
         self.done
+    }
+
+    /// Checks that the operation may use so much memory.
+    pub(crate) fn hold(&self, bytes: usize) -> Result<(), AlgebraError> {
+        match bytes <= self.bytes {
+            true => Ok(()),
+            false => Err(over("bytes of transitions", self.bytes)),
+        }
     }
 
     /// Counts work.

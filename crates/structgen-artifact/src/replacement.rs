@@ -12,7 +12,7 @@ pub(crate) const SUFFIX: &str = ".tmp";
 /// A temporary file that takes the place of another one once it is complete, so that nobody ever sees a partial file.
 ///
 /// It keeps the permissions of the file that it replaces; without one, it has those of any new file. If the path is a
-/// symbolic link, the link stays, and the file that it points to is replaced.
+/// symbolic link to a file, the link stays, and that file is replaced.
 ///
 /// ```
 /// use std::io::Write;
@@ -52,7 +52,11 @@ impl Replacement {
         }
         let file = named.tempfile_in(folder_of(&path))?;
         if let Ok(existing) = path.metadata() {
-            file.as_file().set_permissions(existing.permissions())?;
+            let permissions = existing.permissions();
+            // Some file systems have one mode for all files, and refuse any other.
+            if permissions != file.as_file().metadata()?.permissions() {
+                file.as_file().set_permissions(permissions)?;
+            }
         }
         Ok(Self { file, path })
     }

@@ -136,7 +136,7 @@ impl ChatTemplate {
                 problem: "the final message is either continued or followed by the beginning of an answer".into(),
             });
         }
-        check_variables(&options.variables)?;
+        check_variables(options)?;
         let template = self.chosen(options)?;
         let render = |messages: &[ChatMessage]| {
             on_large_stack(|| self.render_here(template, messages, options))?
@@ -210,15 +210,23 @@ impl ChatTemplate {
 }
 
 /// Refuses variables that other inputs of the template would hide.
-fn check_variables(variables: &Map<String, Json>) -> Result<(), ChatError> {
-    for (name, instead) in [
-        ("messages", "it is the conversation"),
+fn check_variables(options: &ChatOptions) -> Result<(), ChatError> {
+    let variables = &options.variables;
+    let prompts = Json::from(options.add_generation_prompt);
+    let differs = |value: &Json| *value != prompts;
+    let is_option = "it is an option of its own, add_generation_prompt";
+    let is_given = "it is given as an option, too";
+    for (name, instead, is_refused) in [
+        ("messages", "it is the conversation", true),
         (
             "add_generation_prompt",
-            "it is an option of its own, add_generation_prompt",
+            is_option,
+            variables.get("add_generation_prompt").is_some_and(differs),
         ),
+        ("tools", is_given, options.tools.is_some()),
+        ("documents", is_given, options.documents.is_some()),
     ] {
-        if variables.contains_key(name) {
+        if is_refused && variables.contains_key(name) {
             return Err(ChatError::Options {
                 problem: format!("the variable {name:?} cannot be set: {instead}"),
             });

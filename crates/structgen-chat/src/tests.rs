@@ -151,6 +151,7 @@ fn variables_reach_the_template_and_those_with_a_place_of_their_own_are_refused(
         rendered("add_generation_prompt", json!(false)).unwrap_err(),
         "the variable \"add_generation_prompt\" cannot be set: it is an option of its own, add_generation_prompt"
     );
+    assert!(rendered("add_generation_prompt", json!(true)).is_ok());
 }
 
 #[test]

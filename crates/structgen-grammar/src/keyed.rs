@@ -1,8 +1,8 @@
 //! Hashing of what schemas, grammars and other files contain, in which nobody can prepare collisions.
 //!
-//! The hash function of `rustc-hash` is the fastest for numbers, but has no secret: a file can list any number of strings
-//! with the same hash, and a table of them takes time that is quadratic in its size. So strings are hashed with a secret
-//! of the process first.
+//! The hash function of `rustc-hash` is the fastest for numbers, but has no secret: a file can list any number of
+//! strings with the same hash, and a table of them takes time that is quadratic in its size. So strings, and lists that
+//! are [shared](crate::Shared), are hashed with a secret of the process first.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::LazyLock;
@@ -35,6 +35,7 @@ impl BuildHasher for KeyedState {
 }
 
 impl Hasher for KeyedHasher {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let mut hasher = SECRET.build_hasher();
         hasher.write(bytes);
@@ -70,6 +71,11 @@ impl Hasher for KeyedHasher {
     fn finish(&self) -> u64 {
         self.0.finish()
     }
+}
+
+/// Returns the hash of a value all of whose parts, numbers too, are hashed with the secret.
+pub(crate) fn secret_hash<T: Hash + ?Sized>(value: &T) -> u64 {
+    SECRET.hash_one(value)
 }
 
 /// Returns the hash of a value that comes from a file. It differs from process to process.

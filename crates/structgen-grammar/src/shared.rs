@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::keyed::keyed_hash;
+use crate::keyed::secret_hash;
 
 /// A shared value with its hash. Hashing it takes one step, and so does comparing it with another copy of itself or,
 /// nearly always, with a different value.
@@ -42,7 +42,7 @@ impl<T: ?Sized> Shared<T> {
 impl<T: Hash + ?Sized> From<Arc<T>> for Shared<T> {
     fn from(value: Arc<T>) -> Self {
         Self {
-            hash: keyed_hash(&value),
+            hash: secret_hash(&value),
             value,
         }
     }

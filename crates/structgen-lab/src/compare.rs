@@ -84,8 +84,8 @@ pub struct Compared {
     /// The divergence of the draws from the original, in nats. The reverse is infinite as soon as one token was not
     /// drawn.
     pub kl_draws: f64,
-    /// The divergence of the distribution that is sampled: for a sampler that only removes tokens, `−ln(mass kept)`. XTC
-    /// removes tokens in some steps only; the distribution is that over all steps.
+    /// The divergence of the distribution that is sampled: for a sampler that only removes tokens, `−ln(mass kept)`.
+    /// XTC removes tokens in some steps only; the distribution is that over all steps.
     pub kl_exact: f64,
     /// The original probability of the kept tokens, which are those that may be drawn.
     pub mass: f64,

@@ -10,8 +10,8 @@ use crate::{Distribution, NoDistribution};
 
 /// A step: the model's distribution, the effects of mask and samplers, and the draw.
 ///
-/// It is computed by the sampler chain that decoding uses. If that chain has the sequence's own samplers and temperature
-/// ([`Step::of`]), it shows what really happens.
+/// It is computed by the sampler chain that decoding uses. If that chain has the sequence's own samplers and
+/// temperature ([`Step::of`]), it shows what really happens.
 ///
 /// ```
 /// use structgen_decode::SamplingParams;

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-/// As many levels as serde_json refuses; a `RawValue`, which it does not enter, may have any number.
+/// The depth at which serde_json stops. It does not enter a `RawValue`, which may have any.
 const DEPTH: usize = 128;
 
 /// A JSON value with its scalars as Python writes them.

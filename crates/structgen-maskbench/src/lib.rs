@@ -1,8 +1,9 @@
 //! MaskBench: schemas with instances, judged and timed token by token, for any engine.
 //!
-//! The rules are those of guidance-ai/jsonschemabench: an instance is serialised as Python's `json.dumps(data, ensure_ascii=False)` does
-//! it and encoded without special tokens; for each token the mask is computed, the token looked up in it and accepted; an instance
-//! counts as accepted if every token was allowed and the output may end behind it, and as undecided if the engine failed. TTFM is compiling plus the first mask, TBM one mask
+//! The rules are those of guidance-ai/jsonschemabench: an instance is serialised as Python's
+//! `json.dumps(data, ensure_ascii=False)` does it and encoded without special tokens; for each token the mask is
+//! computed, the token looked up in it and accepted. An instance counts as accepted if every token was allowed and the
+//! output may end after it, and as undecided if the engine failed. TTFM is compiling plus the first mask, TBM one mask
 //! plus accepting its token. What an engine builds once per tokenizer is in neither.
 
 mod case;

@@ -11,7 +11,8 @@ use structgen_grammar::json_pointer::escaped;
 
 use crate::document::Document;
 
-/// How many schemas one value may be under, and how many references may lead there; beyond, its keys stay as they are.
+/// How many schemas one value may be under, and how many references may lead there; beyond that, its keys stay as they
+/// are.
 const MOST: usize = 4_096;
 
 /// Puts every object of an instance into declared order: the order in which keys are first met reading the schema as written, through

@@ -16,7 +16,7 @@ pub enum Status {
     ValidationError,
     /// An invalid instance was accepted.
     InvalidationError,
-    /// The engine failed on an instance, such as by a limit, and judged the others right.
+    /// The engine failed on an instance, for example at a limit, and judged the others right.
     Undecided,
 }
 

@@ -93,7 +93,7 @@ fn record(
     }
 }
 
-/// The first token that is not taken; `None` where all are and the output may end.
+/// The first token that is refused, or `None` if all are accepted and the output may end.
 fn refusal<E: Engine>(
     engine: &mut E,
     compiled: &E::Compiled,

@@ -114,8 +114,10 @@ pub enum LoadError {
         /// What is in the way, or what ONNX Runtime says about a run of one token.
         reason: String,
     },
-    /// Neither the graph nor the configuration tells a number that is needed.
-    #[error("neither the model nor its configuration tells {what}: {field} is missing from {file}")]
+    /// Neither the graph nor the configuration specifies a number that is needed.
+    #[error(
+        "neither the model nor its configuration specifies {what}: {field} is missing from {file}"
+    )]
     Untold {
         /// The number.
         what: &'static str,

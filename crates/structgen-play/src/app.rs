@@ -289,8 +289,11 @@ impl App {
         self.waits = Waits::No;
         match begun {
             Ok(begun) => {
+                if self.is_edited_as(&prompt, &constraint) {
+                    self.overlay = Overlay::None;
+                }
                 (self.prompt, self.constraint) = (prompt, constraint);
-                (self.overlay, self.problem) = (Overlay::None, None);
+                self.problem = None;
                 let warnings = begun.warnings.join("; ");
                 self.note = (!warnings.is_empty()).then_some(warnings);
                 self.walk = Walk::new(begun);
@@ -306,20 +309,35 @@ impl App {
             Err(problem) => {
                 if self.run == 0 && !matches!(self.overlay, Overlay::Editor(_)) {
                     // The first output is that of the command line.
-                    (self.prompt, self.constraint) = (prompt, constraint);
+                    (self.prompt, self.constraint) = (prompt.clone(), constraint.clone());
                     self.edit(Field::Constraint);
                 }
-                if let Overlay::Editor(editing) = &mut self.overlay {
+                let is_edited = self.is_edited_as(&prompt, &constraint);
+                if let Overlay::Editor(editing) = &mut self.overlay
+                    && is_edited
+                {
                     if let (Some(at), Field::Constraint) = (problem.at, editing.field) {
                         editing.editor.move_to(at);
                     }
                     editing.problem = Some(problem);
                 } else {
-                    // The editor was closed in the meantime, and the output before goes on.
+                    // The edit was given up in the meantime, and the output before goes on.
                     self.note = Some(format!("the edit was refused: {}", problem.message));
                 }
                 None
             }
+        }
+    }
+
+    /// Whether nothing but these texts would be lost if the editor closed.
+    fn is_edited_as(&self, prompt: &str, constraint: &ConstraintText) -> bool {
+        let Overlay::Editor(editing) = &self.overlay else {
+            return true;
+        };
+        let text = editing.editor.text();
+        match editing.field {
+            Field::Prompt => text == prompt,
+            Field::Constraint => text == constraint.text,
         }
     }
 

@@ -90,7 +90,7 @@ impl Comparison {
                 _ => {}
             }
         }
-        // A temperature of the constraint's comes last if the parameters have no place for one.
+        // The constraint's temperature comes last if the parameters have no place for one.
         stages.for_each(|stage| table.stage(&index, stage));
         table
     }

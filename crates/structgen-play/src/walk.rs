@@ -81,7 +81,7 @@ impl Walk {
         last.is_some_and(|token| self.begun.eos.contains(&token))
     }
 
-    /// Adds the logits and mask after this number of tokens. Those farthest from the position make room for them.
+    /// Adds the logits and mask after this number of tokens. It evicts those farthest from the position.
     pub(crate) fn add(&mut self, tokens: usize, look: Look) {
         if tokens > self.taken.len() {
             return;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::CharSet;
+use structgen_grammar::keyed::KeyedMap;
 
 use super::counted::Skeleton;
 use super::facts::NodeFacts;
@@ -83,7 +84,7 @@ pub(super) struct Arena {
     /// The same, by state.
     pub(super) classes: FxHashMap<FiniteState, CharSet>,
     literals: Vec<Literal>,
-    literal_ids: FxHashMap<Arc<[u8]>, u32>,
+    literal_ids: KeyedMap<Arc<[u8]>, u32>,
     /// The set of all UTF-8 texts, once it is known.
     any_text: Option<NodeId>,
     /// The set of all characters, once it is known.
@@ -126,7 +127,7 @@ impl Arena {
             characters: FxHashMap::default(),
             classes: FxHashMap::default(),
             literals: Vec::new(),
-            literal_ids: FxHashMap::default(),
+            literal_ids: KeyedMap::default(),
             any_text: None,
             every_char: None,
             abstracted: FxHashMap::default(),

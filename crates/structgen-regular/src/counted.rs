@@ -34,10 +34,10 @@ struct Counts {
 }
 
 impl Counts {
-    /// Returns whether it contains the other one; `work` counts the comparisons.
-    fn covers(&self, other: &Self, work: &mut u64) -> bool {
+    /// Returns whether it contains the other one; `compared` counts the comparisons.
+    fn covers(&self, other: &Self, compared: &mut u64) -> bool {
         let pairs = self.rounds.iter().zip(&other.rounds);
-        let mut pairs = pairs.inspect(|_| *work += 1);
+        let mut pairs = pairs.inspect(|_| *compared += 1);
         pairs.all(|(own, other)| own.0 <= other.0 && other.1 <= own.1)
     }
 
@@ -123,17 +123,20 @@ impl Arena {
     /// work.
     fn merge(&mut self, counts: &mut Vec<Counts>) {
         let counters = counts.first().map_or(0, |counts| counts.rounds.len());
+        let mut compared = 0;
         loop {
             let before = counts.len();
             for counter in 0..counters {
                 if self.is_tired() {
                     return;
                 }
-                join(counts, counter, &mut self.work);
+                join(counts, counter, &mut compared);
+                self.work += compared / COMPARISONS_PER_STEP;
+                compared %= COMPARISONS_PER_STEP;
             }
             // Ranges of a single counter that cover one another touch.
             if counters > 1 && counts.len() <= MOST_COMPARED {
-                drop_covered(counts, &mut self.work);
+                drop_covered(counts, &mut compared);
             }
             if counts.len() == before {
                 return;
@@ -169,29 +172,32 @@ impl Arena {
 /// More alternatives than this are only joined, not compared with one another.
 const MOST_COMPARED: usize = 512;
 
-/// Drops the alternatives that others cover; `work` counts the comparisons.
-fn drop_covered(counts: &mut Vec<Counts>, work: &mut u64) {
+/// The number of comparisons of counters that take about the time of a step.
+const COMPARISONS_PER_STEP: u64 = 4;
+
+/// Drops the alternatives that others cover; `compared` counts the comparisons.
+fn drop_covered(counts: &mut Vec<Counts>, compared: &mut u64) {
     counts.sort_by_cached_key(|counts| Reverse(counts.extent()));
     let mut kept: Vec<Counts> = Vec::with_capacity(counts.len());
     for counts in counts.drain(..) {
-        if !kept.iter().any(|wider| wider.covers(&counts, work)) {
+        if !kept.iter().any(|wider| wider.covers(&counts, compared)) {
             kept.push(counts);
         }
     }
     *counts = kept;
 }
 
-/// Joins alternatives that differ in one counter only, if their ranges touch; `work` counts the comparisons.
-fn join(counts: &mut Vec<Counts>, counter: usize, work: &mut u64) {
+/// Joins alternatives that differ in one counter only, if their ranges touch; `compared` counts the comparisons.
+fn join(counts: &mut Vec<Counts>, counter: usize, compared: &mut u64) {
     counts.sort_by(|left, right| {
-        let others = left.others(counter).inspect(|_| *work += 1);
+        let others = left.others(counter).inspect(|_| *compared += 1);
         let others = others.cmp(right.others(counter));
         others.then_with(|| left.rounds[counter].cmp(&right.rounds[counter]))
     });
     counts.dedup_by(|next, counts| {
         let (least, most) = next.rounds[counter];
         let touches = least <= counts.rounds[counter].1.saturating_add(1);
-        let others = next.others(counter).inspect(|_| *work += 1);
+        let others = next.others(counter).inspect(|_| *compared += 1);
         if !touches || others.ne(counts.others(counter)) {
             return false;
         }

@@ -24,9 +24,9 @@ const LONGEST_NAME: usize = 128;
 /// The fields for the schema of the arguments.
 const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "inputSchema"];
 
-/// The fields of a tool besides its schema: those of OpenAI's API; and those of other APIs that only inform people,
-/// clients and chat templates.
-const FIELDS: [&str; 12] = [
+/// The fields of a tool besides its schema: those of OpenAI's API; and those of other APIs that only inform people and
+/// clients.
+const FIELDS: [&str; 17] = [
     "type",
     "name",
     "description",
@@ -36,9 +36,14 @@ const FIELDS: [&str; 12] = [
     "annotations",
     "outputSchema",
     "icons",
+    "execution",
     "_meta",
     // Anthropic's API.
     "cache_control",
+    "defer_loading",
+    "allowed_callers",
+    "input_examples",
+    "eager_input_streaming",
     // Functions as transformers describes them.
     "return",
     "response",
@@ -143,7 +148,9 @@ impl Tool {
         let mut tool = object(value, &pointer)?;
         check_type(tool, &pointer)?;
         if let Some(function) = tool.get("function") {
-            check_fields(tool, &pointer, |key| matches!(key, "type" | "function"))?;
+            check_fields(tool, &pointer, |key| {
+                matches!(key, "type" | "function" | "strict" | "cache_control")
+            })?;
             pointer.push_str("/function");
             tool = object(function, &pointer)?;
         }

@@ -5,8 +5,8 @@ use crate::file::{AddedToken, Model, Pieces};
 use crate::{TokenId, Vocabulary, VocabularyError};
 use std::collections::{BTreeMap, HashMap};
 
-/// A map from strings of a file. Its hash function has a random key: under a fixed one, a hostile file could make all of
-/// its strings collide.
+/// A map from strings of a file. Its hash function has a random key: under a fixed one, a hostile file could make all
+/// of its strings collide.
 pub(crate) type NameMap<'a, T> = HashMap<&'a str, T>;
 
 /// The strings of a model by id.

@@ -154,18 +154,19 @@ impl<T> Extracting<T> {
         self.runs.front_mut()
     }
 
-    /// Returns the next run to wait for. As many others are kept in progress as can run, plus one per worker to
-    /// continue with, if the queue has room for them.
+    /// Returns the next run to wait for. As many are kept in progress as can run, plus one per worker to continue with,
+    /// if the queue has room for them.
     fn next_run(&mut self) -> Result<Option<Run>> {
         self.submit_more(self.extractor.model().engine().capacity())?;
         Ok(self.runs.pop_front())
     }
 
-    /// Submits windows until `most` are in progress, or the queue has room for none but the first.
+    /// Submits windows until `most` are in progress, or half of the queue is full: the rest of it is for the first windows
+    /// of other texts.
     fn submit_more(&mut self, most: usize) -> Result<()> {
         let engine = self.extractor.model().engine().clone();
         while self.runs.len() < most
-            && (self.runs.is_empty() || engine.waiting() < engine.limits().queue)
+            && (self.runs.is_empty() || 2 * engine.waiting() < engine.limits().queue)
             && let Some(window) = self.rest.pop_front()
         {
             match self.submit_window(window.clone()) {

@@ -131,6 +131,9 @@ pub(super) fn classes(
     Ok((blocks.set_of, blocks.bounds.len()))
 }
 
+/// The size of a transition by one class of bytes, with all lists and sets that it is in.
+const TRANSITION: usize = 48;
+
 /// Returns the source of each transition by one class of bytes, the transitions to each state, and those of each class
 /// of bytes.
 fn transitions(
@@ -162,6 +165,7 @@ fn transitions(
             }
         }
         work.spend((sources.len() - before) as u64)?;
+        work.hold(sources.len() * TRANSITION)?;
     }
     let targets = Lists::new(states.len(), &targets);
     let labels = Lists::new(last as usize + 1, &labels);

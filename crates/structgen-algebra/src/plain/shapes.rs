@@ -82,6 +82,8 @@ impl Maker<'_> {
                 .all(|before| !before.required);
             let mut befores = Vec::with_capacity(kinds);
             for kind in 0..kinds.min(index + 1).max(1) {
+                self.work.spend(1)?;
+                self.check_size()?;
                 let more = (kind + 1).min(kinds - 1);
                 let comma = (kind > 0).then_some(marks.comma);
                 let with: Vec<ExprId> = comma.into_iter().chain([members[index]]).collect();

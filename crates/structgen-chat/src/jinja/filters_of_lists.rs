@@ -78,8 +78,8 @@ fn sorted(budget: &Budget, keyed: Vec<(Value, Value)>, is_reversed: bool) -> Res
     Ok(sorted.into_iter().map(|(_, value)| value).collect())
 }
 
-/// A merge sort that ends with the first failure. Unlike the standard library's sort, it never panics, though the order
-/// of NaN and other numbers is none.
+/// A merge sort that ends with the first failure. Unlike the standard library's sort, it never panics, although NaN has
+/// no order.
 fn merge_sorted<T>(
     mut items: Vec<T>,
     is_before: &impl Fn(&T, &T) -> Result<bool>,

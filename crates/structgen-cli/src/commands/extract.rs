@@ -86,13 +86,7 @@ pub(crate) struct Args {
     )]
     server: Option<String>,
     /// API key for the server [default: STRUCTGEN_API_KEY, if set]
-    #[arg(
-        long,
-        value_name = "KEY",
-        requires = "server",
-        help_heading = "Model",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "KEY", requires = "server", help_heading = "Model")]
     api_key: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PORT", default_value_t = 8080)]
     port: u16,
     /// API key that clients must present; may be repeated [default: STRUCTGEN_API_KEY, if set]
-    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    #[arg(long, value_name = "KEY")]
     api_key: Vec<String>,
     /// Allow other machines to use the server without a key, under any name
     #[arg(long, conflicts_with = "api_key")]

@@ -161,14 +161,14 @@ fn values_may_begin_with_a_minus_sign() {
         &["generate", "x", "--chat", "--system", "-x y"][..],
         &["generate", "x", "--stop", "-x y"],
         &["lab", "temperature", "--prompt", "-x y"],
-        &["serve", "--api-key", "-xy"],
+        &["serve", "--api-key=-xy"],
     ] {
         let refused = run(structgen(flags).args(no_model));
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.err.contains("/nonexistent"), "{refused:?}");
     }
     for command in [&["generate"][..], &["extract", "--schema", "{}"]] {
-        let flags = ["x", "--server", "nowhere", "--api-key", "-xy"];
+        let flags = ["x", "--server", "nowhere", "--api-key=-xy"];
         let refused = run(structgen(command).args(flags));
         assert!(refused.err.contains("nowhere"), "{refused:?}");
     }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use structgen_grammar::keyed::KeyedSet;
 
@@ -125,7 +124,7 @@ impl CompileReport {
 
     /// Merges the entries of one pointer, which may be several schemas; what is dropped in one of them is not enforced.
     pub(crate) fn unite(&mut self) {
-        let mut seen = FxHashSet::default();
+        let mut seen = KeyedSet::default();
         self.entries
             .retain(|entry| seen.insert((entry.pointer(), entry.effect.clone())));
         let dropped: KeyedSet<String> = self.dropped().map(ReportEntry::pointer).collect();

@@ -32,8 +32,8 @@ pub enum Dialect {
     /// The syntax and the Unicode classes of the Rust crate `regex`.
     Rust,
     /// ECMA-262 (JavaScript) with whole code points, as with its flag `u`. Accepted as without that flag are needless
-    /// escapes such as `\_`, a lone `{`, `}` or `]`, octal escapes such as `\101`, classes at the ends of a range, as in
-    /// `[\w-a]` (then the dash is a dash), and repeated look-aheads.
+    /// escapes such as `\_`, a lone `{`, `}` or `]`, octal escapes such as `\101`, classes at the ends of a range, as
+    /// in `[\w-a]` (then the dash is a dash), and repeated look-aheads.
     ///
     /// Modifiers such as `(?i:…)` are those of ECMA-262 2025, with `i` by Unicode's simple case folding.
     Ecma262,

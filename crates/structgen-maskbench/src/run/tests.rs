@@ -6,7 +6,8 @@ use super::run_case;
 use crate::testing::{case, tokenizer};
 use crate::{Case, Engine, FileResult, Status, Summary};
 
-/// Takes lower-case letters; `M` ends in a failure of the mask, `A` of taking it, and a text that ends in `e` of its end.
+/// Accepts lower-case letters. It fails in the mask before `M`, when it accepts `A`, and at the end of a text that ends
+/// in `e`.
 struct Letters;
 
 impl Engine for Letters {

@@ -120,7 +120,7 @@ pub enum LongRope {
 impl ModelConfig {
     /// Reads the texts of `config.json` and, where there is one, `generation_config.json`.
     ///
-    /// End-of-sequence ids of both count, and those of a nested text model.
+    /// End-of-sequence ids of both count. Those of a nested text model count if the model itself has none.
     ///
     /// # Errors
     /// [`LoadError::Config`] with file, and line or field, for what is no JSON or makes no sense.
@@ -181,15 +181,24 @@ impl ModelConfig {
             decoder_start,
             layout: Layout::Optimum,
         };
-        // As transformers has them: a model's own ids come before those of its text model.
-        for fields in [&root].into_iter().chain(&text).chain(&generation) {
-            for id in fields.ids("eos_token_id")? {
-                if !result.eos.contains(&id) {
-                    result.eos.push(id);
-                }
+        // Those of the text model count where the model has none of its own, as in transformers.
+        let own = |name| match root.ids(name)? {
+            ids if ids.is_empty() => text.as_ref().map_or(Ok(ids), |text| text.ids(name)),
+            ids => Ok(ids),
+        };
+        let of_generation = |name| (generation.as_ref()).map_or(Ok(Vec::new()), |it| it.ids(name));
+        for id in own("eos_token_id")?
+            .into_iter()
+            .chain(of_generation("eos_token_id")?)
+        {
+            if !result.eos.contains(&id) {
+                result.eos.push(id);
             }
-            result.bos = result.bos.or(fields.ids("bos_token_id")?.first().copied());
         }
+        let mut bos = own("bos_token_id")?
+            .into_iter()
+            .chain(of_generation("bos_token_id")?);
+        result.bos = bos.next();
         let windows = levels().map(|fields| fields.flag("use_sliding_window"));
         if windows
             .collect::<Result<Vec<_>, _>>()?
@@ -208,7 +217,7 @@ impl ModelConfig {
         Ok(result)
     }
 
-    /// The error where neither a graph nor this configuration tells something.
+    /// The error for a setting that neither a graph nor this configuration specifies.
     pub(crate) fn untold(&self, setting: Setting) -> LoadError {
         let [what, plain, genai] = setting.names();
         let (file, field) = match self.layout {
@@ -245,6 +254,8 @@ mod tests {
             Some(r#"{"eos_token_id": [1, 5], "bos_token_id": 3}"#),
         )
         .unwrap();
+        let of_text = ModelConfig::from_json(r#"{"text_config": {"eos_token_id": [2, 7]}}"#, None);
+        assert_eq!(of_text.unwrap().eos, [TokenId(2), TokenId(7)]);
         expect_test::expect![[r#"
             ModelConfig {
                 context_length: Some(
@@ -256,9 +267,6 @@ mod tests {
                 eos: [
                     TokenId(
                         1,
-                    ),
-                    TokenId(
-                        7,
                     ),
                     TokenId(
                         5,

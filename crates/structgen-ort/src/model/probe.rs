@@ -95,7 +95,7 @@ impl OrtModel {
                 ..self.abilities
             },
             Ok(found) => {
-                // Where tokens run alone it was not tried, and a text that grows beyond a border begins with more.
+                // Runs of several tokens were not tried if tokens run alone, but after the border, the first run has several.
                 let has_border = self.texts.as_ref().is_some_and(RowTexts::has_border);
                 if !(found.tokens_alone && has_border) {
                     self.graph.learn_logits(found.all_positions);

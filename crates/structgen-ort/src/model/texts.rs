@@ -43,7 +43,7 @@ impl RowTexts {
         Self { border, rows }
     }
 
-    /// Whether the rows of a run need not be of one side of a border.
+    /// Whether long texts have other factors than short ones.
     pub(super) fn has_border(&self) -> bool {
         self.border.is_some()
     }

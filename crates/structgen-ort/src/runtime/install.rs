@@ -1,5 +1,6 @@
 //! Installing, listing and removing the library in the cache folder.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,8 +52,6 @@ pub struct InstalledRuntime {
 /// The folder that is being filled or emptied begins with this, so that the next process can tell what a killed one
 /// left behind.
 const STAGING: &str = "install-";
-/// What it is named there that has been taken out of its place.
-const REMAINS: &str = "remains";
 /// The file that whoever fills or empties a folder holds a lock of.
 const LOCK: &str = "install.lock";
 
@@ -103,7 +102,7 @@ pub fn install(search: &Search, options: &InstallOptions) -> Result<Installed, R
             output: "it contains no ONNX Runtime library".to_owned(),
         });
     };
-    let remains = staging.path().join(REMAINS);
+    let remains = remains_in(staging.path(), &target);
     if target.exists() {
         // What is there goes away with the staging folder. Programs that have loaded it keep it.
         fs::rename(&target, &remains).map_err(guard("moving", &target))?;
@@ -116,7 +115,7 @@ pub fn install(search: &Search, options: &InstallOptions) -> Result<Installed, R
     })
 }
 
-/// Gives libraries the name that another folder has just left; where that fails, the other has it again.
+/// Moves the libraries into place; on failure, moves the previous ones back.
 fn put_in_place(libraries: &Path, target: &Path, remains: &Path) -> io::Result<()> {
     fs::rename(libraries, target).inspect_err(|_| {
         // There may have been none.
@@ -129,9 +128,9 @@ pub(super) fn await_replacement(folder: &Path) {
     let Some(parent) = folder.parent() else {
         return;
     };
-    let is_replaced = staging_folders(parent).any(|staging| staging.join(REMAINS).exists());
+    let is_replaced = staging_folders(parent).any(|staging| remains_in(&staging, folder).exists());
     if is_replaced && let Ok(lock) = File::open(parent.join(LOCK)) {
-        // Where it cannot be locked, the folder is as missing as it seems.
+        // If it cannot be locked, the folder counts as missing.
         let _ = lock.lock_shared();
     }
 }
@@ -181,11 +180,18 @@ pub fn uninstall(runtime: &InstalledRuntime) -> Result<(), RuntimeError> {
     let _lock = lock(parent)?;
     // By one rename, so that a process that is killed here leaves no half of a library.
     let staging = staging(parent)?;
-    match fs::rename(folder, staging.path().join(REMAINS)) {
+    match fs::rename(folder, remains_in(staging.path(), folder)) {
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         moved => moved.map_err(failed("removing", folder)),
     }
+}
+
+/// Returns where a staging folder keeps a folder that has been taken out of its place.
+fn remains_in(staging: &Path, folder: &Path) -> PathBuf {
+    let mut name = OsString::from("remains-");
+    name.push(folder.file_name().unwrap_or_default());
+    staging.join(name)
 }
 
 fn runtime_dir(cache: &Path) -> PathBuf {
@@ -294,7 +300,7 @@ mod tests {
     fn a_library_that_cannot_be_replaced_stays() {
         let (cache, library) = filled();
         let target = library.parent().unwrap();
-        let [missing, remains] = ["missing", REMAINS].map(|name| cache.path().join(name));
+        let [missing, remains] = ["missing", "remains"].map(|name| cache.path().join(name));
         fs::rename(target, &remains).unwrap();
         assert!(put_in_place(&missing, target, &remains).is_err());
         assert!(verified_library(target).is_ok() && !remains.exists());
@@ -311,7 +317,7 @@ mod tests {
         let parent = runtime_dir(cache.path());
         let held = lock(&parent).unwrap();
         let staging = staging(&parent).unwrap();
-        let remains = staging.path().join(REMAINS);
+        let remains = remains_in(staging.path(), target);
         fs::rename(target, &remains).unwrap();
         let search = Search::only_cache(cache.path());
         let found = thread::scope(|scope| {

@@ -320,7 +320,7 @@ fn graphs_that_are_no_decoders_are_refused_by_name() {
         no_logits: the model has no output "logits"; it has present.0.key, present.0.value
         no_mask: the model has no input "attention_mask"; it has input_ids, past_key_values.0.key, past_key_values.0.value
         no_present: the model has no output "present.0.value"; it has logits, present.0.key
-        open_heads: neither the model nor its configuration tells the number of key-value heads: num_key_value_heads is missing from config.json
+        open_heads: neither the model nor its configuration specifies the number of key-value heads: num_key_value_heads is missing from config.json
         optional_input: optional of the model is Option<Tensor<f32>(1)>, and must be a tensor
         state_of_another_size: present_conv.1 of the model is Tensor<f32>(1, 4, 2), and must be of the same type and size as its past
         state_of_no_size: past_conv.1 of the model is Tensor<f32>(batch), and must be a state of fixed size, [batch, sizes] with an open batch alone
@@ -331,7 +331,7 @@ fn graphs_that_are_no_decoders_are_refused_by_name() {
         vast_cache: past_key_values.0.key of the model is Tensor<f32>(batch, 1099511627776, past, 1099511627776), and must be of a size that memory holds
         vast_logits: logits of the model is Tensor<f32>(batch, sequence, 4294967296), and must be of at most 2147483648 logits
         vast_state: past_conv.1 of the model is Tensor<f32>(batch, 1099511627776, 1099511627776), and must be of a size that memory holds
-        no context length: neither the model nor its configuration tells the context length: max_position_embeddings is missing from config.json
+        no context length: neither the model nor its configuration specifies the context length: max_position_embeddings is missing from config.json
     "#]].assert_eq(&report);
 }
 

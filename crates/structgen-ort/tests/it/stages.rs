@@ -171,7 +171,7 @@ fn a_number_that_is_nowhere_is_asked_for_in_the_file_of_the_folder() {
         });
         refusal(folder.path())
     };
-    expect_test::expect!["neither the model nor its configuration tells the context length: model.context_length is missing from genai_config.json"].assert_eq(&without("context_length"));
+    expect_test::expect!["neither the model nor its configuration specifies the context length: model.context_length is missing from genai_config.json"].assert_eq(&without("context_length"));
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn counters_that_alternatives_have_in_common_are_not_compared() {
 
 #[test]
 fn comparing_counters_is_work() {
-    const COUNTERS: usize = 6_000;
+    const COUNTERS: usize = 12_000;
     // The first two begin alike, and the third differs from them in every counter.
     let half = |rounds| std::iter::repeat_n(rounds, COUNTERS / 2);
     let set = Regular::union([

@@ -282,7 +282,7 @@ impl Lowering<'_> {
         if self.excluded > MAX_EXCLUDED {
             return Err(StructuralTagError::Limit {
                 pointer: at.pointer.clone(),
-                what: "squared lengths of the texts that free text must not contain, each with 32 bytes more,",
+                what: "steps for the texts that free text must not contain",
                 limit: MAX_EXCLUDED,
             });
         }

@@ -16,8 +16,8 @@ use super::table::{Table, percent, three, title};
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "KL draws is the divergence of the draws from the original, KL exact that of the distribution that is drawn from, which is \
-    -ln(mass kept)\nfor samplers that only remove tokens, always the same; XTC tosses a coin, and both outcomes count. KL of the original from the draws is infinite as soon as one token was not drawn. \
-    TV is the total variation\ndistance of the draws. Each draw is a first step: samplers with a memory have none."
+    -ln(mass kept)\nfor samplers that remove the same tokens at every step; for XTC, which acts at random, both outcomes count. \
+    KL of the original from the\ndraws is infinite as soon as one token was not drawn. TV is the total variation distance of the draws. Each draw is a first step: samplers with a memory have none."
 )]
 pub(crate) struct Args {
     /// Another sampling method: comma-separated parameters, such as top_h=0.4 or temperature=0.7,min_p=0.1; may be

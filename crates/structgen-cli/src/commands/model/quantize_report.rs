@@ -17,8 +17,8 @@ use crate::output::write_line;
 /// Options of `structgen model quantize-report`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Signal-to-noise ratios in dB, 10 log10(mean w^2 / MSE), of uniform quantisation over the range of a tensor, over that of each row, \
-    and of the weights below the 99th percentile of |w|, where the others stay floats. Tensors with numbers that are not finite are left out."
+    after_help = "Signal-to-noise ratios in dB, 10 log10(mean w^2 / MSE), of uniform quantisation over the range of a tensor, over that of each row,\n\
+    and of the weights below the 99th percentile of |w|, where the others stay floats.\nTensors with numbers that are not finite are left out."
 )]
 pub(super) struct Args {
     /// Model folder, ONNX file, or the name of a registered model

@@ -175,7 +175,7 @@ fn problem(error: &anyhow::Error, text: &str, name: Option<&str>) -> Problem {
         Some(Error::Regex(error)) => {
             Problem::new(error.kind.to_string()).at_byte(text, error.position)
         }
-        // A position in an imported file is none in the text.
+        // A position in an imported file is not a position in the text.
         Some(Error::Gbnf(error)) if error.file.is_none() || error.file.as_deref() == name => {
             let hint = error.hint.as_ref();
             let hint = hint.map_or(String::new(), |hint| format!(" ({hint})"));

@@ -71,7 +71,7 @@ fn shortest(set: Tree) -> Tree {
 }
 
 /// The texts of a set before the first end: those that contain no shorter text of the set followed by the end. An empty
-/// end comes first after the shortest text.
+/// end is first found after the shortest text.
 fn before(set: &Tree, end: &str) -> Tree {
     if end.is_empty() {
         return shortest(set.clone());

@@ -7,8 +7,8 @@
 use std::fmt;
 use std::hash::Hash;
 
-use rustc_hash::FxHashSet;
 use structgen_grammar::Regular;
+use structgen_grammar::keyed::KeyedSet;
 
 use super::atoms::{Atom, Literal, Origin, TracedAtom, TypeSet};
 use super::{Program, SchemaId};
@@ -299,7 +299,7 @@ fn add_new<T: Copy + Eq + Hash>(to: &mut Vec<T>, from: &[T]) {
     if from.is_empty() {
         return;
     }
-    let mut known: FxHashSet<T> = to.iter().copied().collect();
+    let mut known: KeyedSet<T> = to.iter().copied().collect();
     to.extend(from.iter().copied().filter(|&one| known.insert(one)));
 }
 

@@ -7,6 +7,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use structgen_grammar::keyed::KeyedMap;
 
 use super::resolve::ResourceId;
 use super::{Program, SchemaId};
@@ -33,7 +34,7 @@ type Bindings<'j> = Rc<[(Name<'j>, ResourceId)]>;
 pub(crate) struct Scopes<'j> {
     /// Sorted by name, so that equal bindings are one scope.
     bindings: Vec<Bindings<'j>>,
-    ids: FxHashMap<Bindings<'j>, ScopeId>,
+    ids: KeyedMap<Bindings<'j>, ScopeId>,
     /// The scope after entering a resource.
     entered: FxHashMap<(ScopeId, ResourceId), ScopeId>,
 }
@@ -43,7 +44,7 @@ impl<'j> Scopes<'j> {
         let none: Bindings<'j> = Rc::new([]);
         Self {
             bindings: vec![Rc::clone(&none), Rc::clone(&none)],
-            ids: FxHashMap::from_iter([(none, ScopeId::EMPTY)]),
+            ids: KeyedMap::from_iter([(none, ScopeId::EMPTY)]),
             entered: FxHashMap::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use structgen_grammar::Regular;
+use structgen_grammar::keyed::KeyedMap;
 use structgen_regular::{LimitExceeded, RegularLimits, RegularMachine};
 
 /// The maximum number of expressions of one machine, and of all cached machines.
@@ -17,13 +18,13 @@ const ALL_PROOFS: usize = 400_000;
 /// Cached machines of regular sets.
 #[derive(Default)]
 pub(crate) struct Machines {
-    machines: FxHashMap<Regular, RegularMachine>,
+    machines: KeyedMap<Regular, RegularMachine>,
     /// The expressions of all machines together.
     size: usize,
-    empty: FxHashMap<Regular, bool>,
+    empty: KeyedMap<Regular, bool>,
     /// The cost of all proofs of emptiness so far.
     proofs: usize,
-    numbers: FxHashMap<Regular, u32>,
+    numbers: KeyedMap<Regular, u32>,
     /// Whether two sets, by their numbers, are proven to be disjoint.
     apart: FxHashMap<(u32, u32), bool>,
 }
