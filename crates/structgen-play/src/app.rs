@@ -334,11 +334,12 @@ impl App {
         let Overlay::Editor(editing) = &self.overlay else {
             return true;
         };
-        let text = editing.editor.text();
-        match editing.field {
-            Field::Prompt => text == prompt,
-            Field::Constraint => text == constraint.text,
-        }
+        let text = match editing.field {
+            Field::Prompt => prompt,
+            Field::Constraint => &constraint.text,
+        };
+        // An editor leaves out empty lines at the end.
+        Editor::new(text).text() == editing.editor.text()
     }
 
     /// Opens the editor for a text.

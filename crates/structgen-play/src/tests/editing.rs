@@ -78,6 +78,26 @@ fn an_edit_that_is_refused_after_its_editor_was_closed_changes_nothing() {
 }
 
 #[test]
+fn the_answer_to_an_edit_leaves_another_one_alone() {
+    for typed in ["oops", ""] {
+        let (mut app, mut fake) = begun();
+        plain(&mut app, 'c');
+        typed.chars().for_each(|character| {
+            plain(&mut app, character);
+        });
+        let edit = apply(&mut app);
+        key(&mut app, KeyCode::Esc, KeyModifiers::NONE);
+        plain(&mut app, 'p');
+        plain(&mut app, 'x');
+        app.update(answer(&mut fake, edit));
+        let Overlay::Editor(editing) = &app.overlay else {
+            panic!("the editor was closed after {typed:?}");
+        };
+        assert!(editing.editor.text().ends_with('x') && editing.problem.is_none());
+    }
+}
+
+#[test]
 fn what_is_pasted_keeps_its_line_breaks() {
     let mut play = Headless::new(start(), fake());
     type_in(&mut play, "p");
