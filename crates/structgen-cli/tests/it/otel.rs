@@ -55,7 +55,7 @@ fn a_request_s_spans_go_on_with_its_trace_and_have_nothing_of_what_was_asked() {
     let address = line.trim().strip_prefix("listening on http://").unwrap();
     let body = r#"{"messages": [{"role": "user", "content": "hidden red"}], "guided_choice": ["red", "blue"], "stream": true}"#;
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
         traceparent: 00-0123456789abcdef0123456789abcdef-0123456789abcdef-01\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
