@@ -1,11 +1,10 @@
 //! Writes a grammar in GBNF.
 
 use structgen_grammar::notation::{class, push_char, quantifier};
-use structgen_grammar::{Expr, ExprId, Grammar, Regular, TokenTerminal};
+use structgen_grammar::{Expr, ExprId, Grammar, Regular, TokenTerminal, UniqueNames};
 
 use crate::automaton::token_name;
 use crate::error::over;
-use crate::names::Names;
 use crate::{AlgebraError, AlgebraLimits};
 
 /// The maximum nesting of parentheses in the output; deeper expressions become rules of their own.
@@ -29,7 +28,7 @@ const NESTING: usize = 24;
 /// [`AlgebraError::Memory`] if the grammar is not plain, [`AlgebraError::Token`] if a token's name cannot be written;
 /// also if the text would exceed the limit on expressions.
 pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, AlgebraError> {
-    let mut taken = Names::new(["root".to_owned()]);
+    let mut taken = UniqueNames::new(["root".to_owned()]);
     let mut writer = Writer {
         grammar,
         names: names(grammar, &mut taken),
@@ -52,7 +51,7 @@ pub fn to_gbnf(grammar: &Grammar, limits: &AlgebraLimits) -> Result<String, Alge
 }
 
 /// Unique names of rules that are valid in GBNF; that of the root is taken.
-fn names(grammar: &Grammar, taken: &mut Names) -> Vec<String> {
+fn names(grammar: &Grammar, taken: &mut UniqueNames) -> Vec<String> {
     let rules = grammar.rules().iter().enumerate();
     rules
         .map(|(index, rule)| {
@@ -86,7 +85,7 @@ struct Writer<'g> {
     grammar: &'g Grammar,
     /// The names of the rules.
     names: Vec<String>,
-    taken: Names,
+    taken: UniqueNames,
     text: String,
     /// Expressions that nest too deep in place, with the names of their rules.
     parts: Vec<(String, ExprId)>,

@@ -14,7 +14,6 @@ mod dfa;
 mod error;
 mod gbnf;
 mod intersect;
-mod names;
 mod plain;
 mod sets;
 mod texts;

@@ -4,10 +4,9 @@ mod sets;
 mod shapes;
 
 use rustc_hash::FxHashMap;
-use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, passes};
+use structgen_grammar::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, UniqueNames, passes};
 
 use crate::error::over;
-use crate::names::Names;
 use crate::work::WorkCount;
 use crate::{AlgebraError, AlgebraLimits};
 
@@ -39,7 +38,7 @@ pub fn plain(grammar: &Grammar, limits: &AlgebraLimits) -> Result<Plain, Algebra
     let mut maker = Maker {
         grammar: &grammar,
         builder: GrammarBuilder::new(),
-        names: Names::new(grammar.rules().iter().map(|rule| rule.name.clone())),
+        names: UniqueNames::new(grammar.rules().iter().map(|rule| rule.name.clone())),
         leaves: FxHashMap::default(),
         copies: FxHashMap::default(),
         limits,
@@ -73,7 +72,7 @@ pub(crate) fn trimmed(grammar: Grammar) -> Result<Grammar, AlgebraError> {
 struct Maker<'g> {
     grammar: &'g Grammar,
     builder: GrammarBuilder,
-    names: Names,
+    names: UniqueNames,
     /// The expressions of leaves that become rules of their own.
     leaves: FxHashMap<Expr, ExprId>,
     copies: FxHashMap<ExprId, ExprId>,

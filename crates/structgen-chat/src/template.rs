@@ -38,8 +38,8 @@ pub struct ChatOptions {
     pub tools: Option<Vec<Json>>,
     /// Documents for templates that ground answers in them.
     pub documents: Option<Vec<Json>>,
-    /// Additional variables of the template, by name (`chat_template_kwargs` in other tools). `messages` and
-    /// `add_generation_prompt` are refused, since they are inputs of their own.
+    /// Additional variables of the template, by name (`chat_template_kwargs` in other tools). `messages`
+    /// is refused, and so is what contradicts the other options.
     pub variables: Map<String, Json>,
     /// The time that `strftime_now` returns, in UTC.
     pub now: SystemTime,
@@ -211,26 +211,19 @@ impl ChatTemplate {
 
 /// Refuses variables that other inputs of the template would hide.
 fn check_variables(options: &ChatOptions) -> Result<(), ChatError> {
-    let variables = &options.variables;
-    let prompts = Json::from(options.add_generation_prompt);
-    let differs = |value: &Json| *value != prompts;
-    let is_option = "it is an option of its own, add_generation_prompt";
-    let is_given = "it is given as an option, too";
-    for (name, instead, is_refused) in [
-        ("messages", "it is the conversation", true),
-        (
-            "add_generation_prompt",
-            is_option,
-            variables.get("add_generation_prompt").is_some_and(differs),
-        ),
-        ("tools", is_given, options.tools.is_some()),
-        ("documents", is_given, options.documents.is_some()),
-    ] {
-        if is_refused && variables.contains_key(name) {
-            return Err(ChatError::Options {
-                problem: format!("the variable {name:?} cannot be set: {instead}"),
-            });
-        }
+    for (name, value) in &options.variables {
+        let problem = match name.as_str() {
+            "messages" => "it is the conversation",
+            "add_generation_prompt" if value.as_bool() != Some(options.add_generation_prompt) => {
+                "it is an option of its own, add_generation_prompt"
+            }
+            "tools" if options.tools.is_some() => "it is given as an option, too",
+            "documents" if options.documents.is_some() => "it is given as an option, too",
+            _ => continue,
+        };
+        return Err(ChatError::Options {
+            problem: format!("the variable {name:?} cannot be set: {problem}"),
+        });
     }
     Ok(())
 }

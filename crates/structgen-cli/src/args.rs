@@ -90,16 +90,30 @@ impl LoadArgs {
 
     /// Returns the name of an option that was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let model = &self.model;
+        // Every field, so that the compiler asks for a new one.
+        let Self {
+            model,
+            cache,
+            runtime,
+        } = self;
+        let ModelArgs {
+            model,
+            variant,
+            device,
+            threads,
+            single_tokens,
+            no_reader,
+        } = model;
+        let CacheArgs { no_cache } = cache;
         let given = [
-            ("--model", model.model.is_some()),
-            ("--variant", model.variant.is_some()),
-            ("--device", model.device.is_some()),
-            ("--threads", model.threads.is_some()),
-            ("--single-tokens", model.single_tokens),
-            ("--no-reader", model.no_reader),
-            ("--runtime", self.runtime.is_some()),
-            ("--no-cache", self.cache.no_cache),
+            ("--model", model.is_some()),
+            ("--variant", variant.is_some()),
+            ("--device", device.is_some()),
+            ("--threads", threads.is_some()),
+            ("--single-tokens", *single_tokens),
+            ("--no-reader", *no_reader),
+            ("--runtime", runtime.is_some()),
+            ("--no-cache", *no_cache),
         ];
         { given.into_iter() }
             .find(|(_, is_given)| *is_given)

@@ -23,6 +23,7 @@ mod json_text;
 pub mod keyed;
 pub mod lists;
 mod literals;
+mod names;
 pub mod notation;
 pub mod passes;
 mod print;
@@ -42,6 +43,7 @@ pub use json::{
     Property, Slot, StringContent, StringShape, Tally,
 };
 pub use literals::{LiteralSet, LiteralsTooLarge};
+pub use names::UniqueNames;
 pub use regular::{CharSet, Regular};
 pub use relation::Relation;
 pub use shared::Shared;

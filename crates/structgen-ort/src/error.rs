@@ -136,7 +136,7 @@ pub enum LoadError {
     },
     /// The cache has more tensors than that of any model.
     #[error("the model's cache has more than {most} tensors; {name} is the first beyond these")]
-    VastCache {
+    TooManyCacheTensors {
         /// The most that are supported.
         most: usize,
         /// The first input beyond them.

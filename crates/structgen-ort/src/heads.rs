@@ -8,7 +8,7 @@ use structgen_decode::{ModelError, model::DraftHeads};
 
 use crate::cache::backend;
 use crate::files::{regular_file, side_session, takes_only};
-use crate::signature::{WIDEST, find, tensor, unsupported};
+use crate::signature::{NOT_WIDER, WIDEST, find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 
 /// The input's name, which is that of the model's output.
@@ -81,7 +81,7 @@ impl OrtHeads {
             _ => return Err(unsupported(logits, wanted)),
         };
         if { heads.checked_mul(vocabulary) }.is_none_or(|all| all > WIDEST as usize) {
-            return Err(unsupported(logits, "of at most 2147483648 logits"));
+            return Err(unsupported(logits, NOT_WIDER));
         }
         Ok(Self {
             session,

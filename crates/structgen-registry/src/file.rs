@@ -68,7 +68,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
     Ok(models)
 }
 
-/// Returns whether there is a file, and an error if it is not a regular file: opening a pipe would wait for its other end.
+/// Returns whether there is a file, and an error if it is not a regular file: opening a pipe would wait for its other
+/// end.
 fn is_there(path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),

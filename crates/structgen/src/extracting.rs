@@ -161,8 +161,8 @@ impl<T> Extracting<T> {
         Ok(self.runs.pop_front())
     }
 
-    /// Submits windows until `most` are in progress, or half of the queue is full: the rest of it is for the first windows
-    /// of other texts.
+    /// Submits windows until `most` are in progress, or half of the queue is full: the rest of it is for the first
+    /// windows of other texts.
     fn submit_more(&mut self, most: usize) -> Result<()> {
         let engine = self.extractor.model().engine().clone();
         while self.runs.len() < most

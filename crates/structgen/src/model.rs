@@ -43,8 +43,6 @@ pub struct Model {
 struct Inner {
     engine: Engine,
     tokenizer: Arc<Tokenizer>,
-    /// The number of end tokens that the tokenizer appends to a text.
-    appended_ends: usize,
     /// The special tokens of the embedded model's prompt, if the tokenizer has them.
     notation: Option<NotationTokens>,
     is_embedded: bool,
@@ -160,12 +158,10 @@ impl Model {
             }
             None => None,
         };
-        let engine = Engine::new(schedulers)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 reader,
-                appended_ends: appended_ends(&tokenizer, &engine.info().eos),
-                engine,
+                engine: Engine::new(schedulers)?,
                 tokenizer,
                 notation: parts.notation,
                 is_embedded: parts.is_embedded,
@@ -188,7 +184,11 @@ impl Model {
     /// [`Error::Tokenizer`] if the tokenizer lacks a character.
     pub fn encode_prompt(&self, text: &str) -> Result<Vec<TokenId>> {
         let mut tokens = self.tokenizer().encode_prompt(text, true)?;
-        tokens.truncate(tokens.len().saturating_sub(self.inner.appended_ends));
+        let appended = self.tokenizer().appended().iter().rev();
+        let ends = appended
+            .take_while(|token| self.eos().contains(token))
+            .count();
+        tokens.truncate(tokens.len() - ends);
         Ok(tokens)
     }
 
@@ -403,20 +403,6 @@ fn embedded_source(assets: &structgen_model::Assets, device: Device) -> Result<M
         true => source.sharing_buffers(),
         false => source,
     })
-}
-
-/// Returns the number of end tokens that a tokenizer appends to a text: those after a text that has none itself.
-fn appended_ends(tokenizer: &Tokenizer, eos: &[TokenId]) -> usize {
-    let ends_after = |text| {
-        let tokens = tokenizer.encode_prompt(text, true).ok()?;
-        let ends = { tokens.iter().rev() }.take_while(|token| eos.contains(token));
-        // Otherwise the text has no tokens, and the ends may come before it.
-        Some(ends.count()).filter(|ends| *ends < tokens.len())
-    };
-    ["a", "0", " "]
-        .into_iter()
-        .find_map(ends_after)
-        .unwrap_or(0)
 }
 
 #[cfg(feature = "embedded")]

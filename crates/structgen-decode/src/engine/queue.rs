@@ -64,7 +64,7 @@ impl Queue {
         self.tasks
     }
 
-    /// Returns an error if there is no room for so many more tasks, even without the requests that ended.
+    /// Removes the requests that ended, and returns an error if there is no room for this many more tasks.
     pub(super) fn check_room(
         &mut self,
         more: usize,

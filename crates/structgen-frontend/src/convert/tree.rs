@@ -1,7 +1,6 @@
 //! Rules of any notation, and writing them as GBNF.
 
-use std::collections::BTreeSet;
-
+use structgen_grammar::UniqueNames;
 use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::notation::{SPECIAL_IN_CLASS, push_char, quantifier};
 
@@ -169,9 +168,7 @@ impl Rules {
     /// Unique names that are valid in GBNF.
     fn names(&self, text: &str, start: &str) -> Result<KeyedMap<&str, String>, ConvertError> {
         let mut names = KeyedMap::default();
-        let mut taken: BTreeSet<String> = BTreeSet::from(["root".to_owned()]);
-        // The last number added to each name: all smaller ones are taken.
-        let mut numbers: KeyedMap<String, u32> = KeyedMap::default();
+        let mut taken = UniqueNames::new(["root".to_owned()]);
         for rule in &self.0 {
             let plain: String = rule
                 .name
@@ -184,12 +181,10 @@ impl Rules {
                     }
                 })
                 .collect();
-            let mut name = plain.clone();
-            let number = numbers.entry(plain.clone()).or_insert(1_u32);
-            while !(taken.insert(name.clone()) || (rule.name == "root" && start == "root")) {
-                *number += 1;
-                name = format!("{plain}-{number}");
-            }
+            let name = match rule.name == "root" && start == "root" {
+                true => plain,
+                false => taken.take(&plain),
+            };
             if names.insert(rule.name.as_str(), name).is_some() {
                 let message = format!("the rule `{}` is defined already", rule.name);
                 return Err(error_at(text, rule.at, message));

@@ -1,8 +1,8 @@
 //! From tokens to rules.
 
 use pest::iterators::Pair;
-use structgen_grammar::keyed::{KeyedMap, KeyedSet};
-use structgen_grammar::{Grammar, GrammarBuilder, RuleId};
+use structgen_grammar::keyed::KeyedMap;
+use structgen_grammar::{Grammar, GrammarBuilder, RuleId, UniqueNames};
 
 use super::atoms::Atoms;
 use super::extension::{self, Operator};
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
     let sources = sources::gather(text, options, &mut files)?;
     let mut shared = Shared {
         builder: GrammarBuilder::new(),
-        names: KeyedSet::default(),
+        names: UniqueNames::default(),
         operators: Vec::new(),
         hoisted: 0,
         schemas: Schemas::new(options.schema.clone()),
@@ -67,7 +67,7 @@ pub(super) fn parse(text: &str, options: &GbnfOptions) -> Result<Parsed, GbnfErr
 pub(super) struct Shared<'o> {
     pub(super) builder: GrammarBuilder,
     /// The names of all rules in the texts.
-    pub(super) names: KeyedSet<String>,
+    pub(super) names: UniqueNames,
     pub(super) operators: Vec<Operator>,
     /// The number of rules created for deep groups and operators.
     pub(super) hoisted: u32,

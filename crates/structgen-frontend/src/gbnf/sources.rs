@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use pest::iterators::Pairs;
-use structgen_grammar::keyed::{KeyedMap, KeyedSet};
-use structgen_grammar::{GrammarBuilder, RuleId};
+use structgen_grammar::keyed::KeyedMap;
+use structgen_grammar::{GrammarBuilder, RuleId, UniqueNames};
 
 use super::atoms::literal;
 use super::files::{FileReader, GbnfFileError, resolve};
@@ -150,7 +150,7 @@ pub(super) struct Declared<'s> {
 pub(super) fn declare<'s>(
     sources: &'s [Source<'_>],
     builder: &mut GrammarBuilder,
-    taken: &mut KeyedSet<String>,
+    taken: &mut UniqueNames,
 ) -> Result<Vec<Declared<'s>>, GbnfError> {
     let mut all = Vec::new();
     for source in sources {
@@ -162,27 +162,16 @@ pub(super) fn declare<'s>(
                 && let Some(name) = previous
             {
                 let prefix = source.prefix.as_deref();
-                rules
-                    .entry(name)
-                    .or_insert_with(|| builder.declare(unique(prefix, name, taken)));
+                rules.entry(name).or_insert_with(|| {
+                    builder.declare(match prefix {
+                        Some(prefix) => taken.take(&format!("{prefix}-{name}")),
+                        None => taken.take(name),
+                    })
+                });
             }
             previous = (token.as_rule() == Rule::name).then(|| token.as_str());
         }
         all.push(Declared { tokens, end, rules });
     }
     Ok(all)
-}
-
-fn unique(prefix: Option<&str>, name: &str, taken: &mut KeyedSet<String>) -> String {
-    let name = match prefix {
-        Some(prefix) => format!("{prefix}-{name}"),
-        None => name.to_owned(),
-    };
-    let mut unique = name.clone();
-    let mut number = 1;
-    while !taken.insert(unique.clone()) {
-        number += 1;
-        unique = format!("{name}-{number}");
-    }
-    unique
 }

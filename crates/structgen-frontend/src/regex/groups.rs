@@ -128,13 +128,11 @@ impl<F: Copy> Groups<F> {
                             RegexError::limit(opened, "ways to read a look-behind", MAX_WAYS as u32)
                         }
                     })?;
-                    self.push_look(
-                        at,
-                        match self.options.dialect {
-                            Dialect::Python => Piece::Set(look),
-                            Dialect::Rust | Dialect::Ecma262 => Piece::Fixed(look),
-                        },
-                    )?;
+                    let look = match self.options.dialect {
+                        Dialect::Python => Piece::Set(look),
+                        Dialect::Rust | Dialect::Ecma262 => Piece::Fixed(look),
+                    };
+                    self.push_look(at, look)?;
                 }
             }
         }

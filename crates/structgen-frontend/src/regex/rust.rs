@@ -29,7 +29,7 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
 pub(super) struct RustSyntax {
     /// The pattern with a plain group for each look-around.
     text: String,
-    /// The positions of look-arounds: whether each looks behind, and whether it is negated.
+    /// The look-arounds by position: whether each one looks behind, and whether it is negated.
     pub(super) looks: FxHashMap<usize, (bool, bool)>,
     pub(super) ast: Ast,
 }

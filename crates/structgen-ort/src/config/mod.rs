@@ -36,7 +36,8 @@ pub struct ModelConfig {
     pub context_length: Option<usize>,
     /// Logits of each position, for graphs that leave the number open.
     pub vocab_size: Option<usize>,
-    /// Every id that ends a text: those of the model, of its nested text model, and of `generation_config.json`.
+    /// Every id that ends a text: those of the model, or else of its nested text model, and those of
+    /// `generation_config.json`.
     pub eos: Vec<TokenId>,
     /// The id that starts a text.
     pub bos: Option<TokenId>,
@@ -181,24 +182,23 @@ impl ModelConfig {
             decoder_start,
             layout: Layout::Optimum,
         };
-        // Those of the text model count where the model has none of its own, as in transformers.
-        let own = |name| match root.ids(name)? {
-            ids if ids.is_empty() => text.as_ref().map_or(Ok(ids), |text| text.ids(name)),
-            ids => Ok(ids),
+        let ids = |name| -> Result<Vec<TokenId>, LoadError> {
+            let mut ids = root.ids(name)?;
+            // Those of the text model count where the model has none of its own, as in transformers.
+            if let Some(text) = text.as_ref().filter(|_| ids.is_empty()) {
+                ids = text.ids(name)?;
+            }
+            if let Some(generation) = &generation {
+                ids.extend(generation.ids(name)?);
+            }
+            Ok(ids)
         };
-        let of_generation = |name| (generation.as_ref()).map_or(Ok(Vec::new()), |it| it.ids(name));
-        for id in own("eos_token_id")?
-            .into_iter()
-            .chain(of_generation("eos_token_id")?)
-        {
+        for id in ids("eos_token_id")? {
             if !result.eos.contains(&id) {
                 result.eos.push(id);
             }
         }
-        let mut bos = own("bos_token_id")?
-            .into_iter()
-            .chain(of_generation("bos_token_id")?);
-        result.bos = bos.next();
+        result.bos = ids("bos_token_id")?.first().copied();
         let windows = levels().map(|fields| fields.flag("use_sliding_window"));
         if windows
             .collect::<Result<Vec<_>, _>>()?

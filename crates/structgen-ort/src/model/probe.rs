@@ -95,7 +95,8 @@ impl OrtModel {
                 ..self.abilities
             },
             Ok(found) => {
-                // Runs of several tokens were not tried if tokens run alone, but after the border, the first run has several.
+                // Runs of several tokens were not tried if tokens run alone, but after the border, the first run has
+                // several.
                 let has_border = self.texts.as_ref().is_some_and(RowTexts::has_border);
                 if !(found.tokens_alone && has_border) {
                     self.graph.learn_logits(found.all_positions);

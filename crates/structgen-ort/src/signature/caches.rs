@@ -52,7 +52,7 @@ impl Caches {
             });
         }
         if let Some((past, ..)) = caches.uses().nth(MOST) {
-            return Err(LoadError::VastCache {
+            return Err(LoadError::TooManyCacheTensors {
                 most: MOST,
                 name: past.into(),
             });

@@ -23,6 +23,9 @@ use roles::Meanings;
 /// of them.
 pub(crate) const WIDEST: i64 = 1 << 31;
 
+/// What is wanted of logits beyond [`WIDEST`].
+pub(crate) const NOT_WIDER: &str = "of at most 2147483648 logits";
+
 /// The inputs and outputs of a decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signature {
@@ -250,7 +253,7 @@ fn logits(outlet: &Outlet, config: &ModelConfig) -> Result<(Float, usize), LoadE
         return Err(unsupported(outlet, "[batch, sequence, vocabulary]"));
     };
     if width > WIDEST {
-        return Err(unsupported(outlet, "of at most 2147483648 logits"));
+        return Err(unsupported(outlet, NOT_WIDER));
     }
     let width = told(width, config.vocab_size, config, Setting::VocabSize)?;
     Ok((float, width))

@@ -1,9 +1,10 @@
 //! A format, prepared for the parser.
 
+use structgen_grammar::keyed::KeyedMap;
+
 use crate::format::{Call, Marker, MemberContent, Position, ToolFormat, core, edges};
 use crate::lower::ArgumentKind;
 use crate::{Content, Reasoning, ToolOptions};
-use structgen_grammar::keyed::KeyedMap;
 
 /// A format, prepared for the parser.
 #[derive(Debug)]

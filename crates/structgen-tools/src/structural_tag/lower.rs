@@ -221,12 +221,12 @@ impl Lowering<'_> {
             }
             _ => vec![tag.end.text()?],
         };
-        let mut told: Vec<&str> = ends.iter().copied().filter(|end| !end.is_empty()).collect();
-        if told.len() < ends.len() {
+        let mut following: Vec<&str> = ends.iter().copied().filter(|end| !end.is_empty()).collect();
+        if following.len() < ends.len() {
             // After an empty end comes what follows the tag.
-            told.extend(outer);
+            following.extend(outer);
         }
-        let content = self.format(&tag.content, &told)?;
+        let content = self.format(&tag.content, &following)?;
         let ends: Vec<ExprId> = ends.into_iter().map(|end| self.marker(end)).collect();
         let end = self.builder.choice(ends);
         Ok(self.builder.sequence([content, end]))

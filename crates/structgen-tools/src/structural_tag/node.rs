@@ -1,6 +1,7 @@
 //! A JSON value with its location, read field by field.
 
 use structgen_grammar::TokenTerminal;
+use structgen_grammar::json_pointer::escaped;
 
 use super::StructuralTagError;
 use super::value::TagValue;
@@ -166,6 +167,5 @@ fn field<'v>(entries: &'v [(String, TagValue<'v>)], name: &str) -> Option<&'v Ta
 }
 
 fn child(pointer: &str, key: &str) -> String {
-    let key = key.replace('~', "~0").replace('/', "~1");
-    format!("{pointer}/{key}")
+    format!("{pointer}/{}", escaped(key))
 }

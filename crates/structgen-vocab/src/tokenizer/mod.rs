@@ -199,6 +199,12 @@ impl Tokenizer {
             .collect())
     }
 
+    /// Returns the tokens that [`encode_prompt`](Self::encode_prompt) appends to a text.
+    #[must_use]
+    pub fn appended(&self) -> &[TokenId] {
+        &self.affixes.after
+    }
+
     /// Encodes a text that is trusted in some ranges of bytes, such as a chat prompt: a special token's name that lies
     /// within a range is that token. Nothing is added around the text.
     ///

@@ -3,6 +3,7 @@
 //! it. For the position of the first lexeme, the variant has no ignored text before it and excludes the empty text. So
 //! nothing is ignored at the start, even if the first part is nullable.
 
+use structgen_grammar::UniqueNames;
 use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 use structgen_regular::{RegularLimits, RegularMachine};
 
@@ -31,13 +32,12 @@ pub(super) fn between_lexemes(
     start: &str,
     order: &[usize],
 ) -> Result<Rules, ConvertError> {
-    let mut taken: KeyedSet<String> = { lark.definitions.iter() }
-        .map(|definition| definition.name.clone())
-        .collect();
+    let names = { lark.definitions.iter() }.map(|definition| definition.name.clone());
+    let mut taken = UniqueNames::new(names);
     let mut writer = Writer {
         text,
         nullable: Nullable::of(text, &lark, order)?,
-        ignored: unused("ignored", &mut taken),
+        ignored: taken.take("ignored"),
         wanted: Vec::new(),
         seen: KeyedSet::default(),
         nodes: 0,
@@ -80,7 +80,7 @@ pub(super) fn between_lexemes(
     for (name, way) in &writer.wanted {
         let is_twice = writer.seen.contains(&(name.clone(), RuleVariant::Behind));
         let written = match way {
-            RuleVariant::First if is_twice => unused(&format!("{name}-first"), &mut taken),
+            RuleVariant::First if is_twice => taken.take(&format!("{name}-first")),
             _ => name.clone(),
         };
         names.insert(key(name, *way), written);
@@ -100,17 +100,6 @@ fn key(name: &str, way: RuleVariant) -> String {
         RuleVariant::Behind => format!("{name} behind"),
         RuleVariant::First => format!("{name} first"),
     }
-}
-
-/// An unused name, which is then taken.
-fn unused(name: &str, taken: &mut KeyedSet<String>) -> String {
-    let mut unused = name.to_owned();
-    let mut number = 1;
-    while !taken.insert(unused.clone()) {
-        number += 1;
-        unused = format!("{name}-{number}");
-    }
-    unused
 }
 
 struct Writer<'t> {

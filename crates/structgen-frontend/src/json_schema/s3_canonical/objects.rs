@@ -1,6 +1,7 @@
 //! Objects: combines properties, patterns and counts.
 
 use std::rc::Rc;
+
 use structgen_grammar::keyed::{KeyedMap, KeyedSet};
 
 use super::branch::Branch;

@@ -3,6 +3,7 @@
 //! Only assertions are narrowed, never negations: a value that is left out does not become valid under a negation.
 
 use std::rc::Rc;
+
 use structgen_grammar::keyed::KeyedMap;
 
 use super::Canonicalizer;
