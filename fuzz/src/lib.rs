@@ -1,9 +1,9 @@
 //! What the fuzz targets do with their bytes: plain functions, which panic where a promise is broken.
 //!
-//! A target has a function here, a seed corpus in `seeds/`, a dictionary in `dictionaries/` and, for inputs that once broke a promise,
-//! `regressions/`. [`TARGETS`] lists them. `cargo test` of the project replays seeds and regressions; `cargo run --release --bin smoke`
-//! mutates them for some seconds on a stable compiler; `cargo fuzz run NAME --features libfuzzer seeds/NAME -- -dict=dictionaries/NAME.dict`
-//! does so under libFuzzer.
+//! A target has a function here, a seed corpus in `seeds/`, a dictionary in `dictionaries/` and, for inputs that once
+//! broke a promise, `regressions/`. [`TARGETS`] lists them. `cargo test` of the project replays seeds and regressions;
+//! `cargo run --release --example smoke` mutates them for some seconds on a stable compiler; `cargo +nightly fuzz run
+//! NAME --features libfuzzer seeds/NAME -- -dict=dictionaries/NAME.dict` does so under libFuzzer.
 
 mod chat_template;
 mod clock;

@@ -35,10 +35,10 @@ pub struct Compiled {
 /// let compiled = compile(&schema, &SchemaOptions::new())?;
 /// assert!(compiled.grammar.to_string().contains("#/properties/age ::= "));
 ///
-/// let error = compile(&json!({"pattern": r"(a)\1"}), &SchemaOptions::new()).unwrap_err();
+/// let error = compile(&json!({"pattern": r"(a*)\1"}), &SchemaOptions::new()).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "#/pattern: `pattern` is not supported here: a back-reference is not supported (at byte 3 of the pattern)"
+///     "#/pattern: `pattern` is not supported here: a back-reference to a group with infinitely many texts is not supported (at byte 4 of the pattern)"
 /// );
 /// # Ok::<(), structgen_frontend::json_schema::SchemaError>(())
 /// ```

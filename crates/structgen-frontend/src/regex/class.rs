@@ -19,6 +19,8 @@ pub(super) enum EcmaEscape {
         /// Whether it is negated.
         negated: bool,
     },
+    /// A back-reference to the group with this number. Not valid in a class.
+    Reference(u32),
 }
 
 const SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
@@ -124,7 +126,7 @@ fn add(member: EcmaEscape, ranges: &mut Vec<(char, char)>, surrogates: &mut bool
         EcmaEscape::Char(code) => add_range(code, code, ranges, surrogates),
         EcmaEscape::Set(set) => ranges.extend_from_slice(set.ranges()),
         // Not possible in a class.
-        EcmaEscape::Boundary { .. } => {}
+        EcmaEscape::Boundary { .. } | EcmaEscape::Reference(_) => {}
     }
 }
 
@@ -181,13 +183,35 @@ pub(super) fn escape(
             None => Err(RegexError::syntax(at, "`\\x` needs two hexadecimal digits")),
         },
         'u' => unicode(cursor, at),
-        'k' if groups.named => Err(RegexError::unsupported(at, "a back-reference")),
+        'k' if !in_class && groups.is_named() => named_reference(cursor, at, groups),
         '0'..='9' => digit(cursor, at, c, groups, in_class),
         c if c.is_ascii_alphabetic() => Err(RegexError::syntax(
             at,
             format!("ECMA-262 has no escape `\\{c}`"),
         )),
         c => char(c),
+    }
+}
+
+/// `\k<name>`.
+fn named_reference(
+    cursor: &mut Cursor<'_>,
+    at: usize,
+    groups: &GroupNames,
+) -> Result<EcmaEscape, RegexError> {
+    let name = cursor.rest().strip_prefix('<');
+    let name = name.and_then(|rest| Some(rest.split_once('>')?.0));
+    let mut numbers = groups.names.iter().filter(|(it, _)| name == Some(it));
+    match (name, numbers.next(), numbers.next()) {
+        (Some(name), Some(&(_, number)), None) => {
+            cursor.position += name.len() + 2;
+            Ok(EcmaEscape::Reference(number))
+        }
+        (_, Some(_), Some(_)) => {
+            let what = "a back-reference to a name that several groups have";
+            Err(RegexError::unsupported(at, what))
+        }
+        _ => Err(RegexError::syntax(at, "no group has this name")),
     }
 }
 
@@ -205,8 +229,11 @@ fn digit(
             .next()
             .unwrap_or_default();
         // Too many digits: no group has that number.
-        if digits.parse::<u32>().is_ok_and(|n| n <= groups.captures) {
-            return Err(RegexError::unsupported(at, "a back-reference"));
+        if let Ok(number) = digits.parse::<u32>()
+            && number <= groups.captures
+        {
+            cursor.position = at + 1 + digits.len();
+            return Ok(EcmaEscape::Reference(number));
         }
     }
     if first >= '8' {

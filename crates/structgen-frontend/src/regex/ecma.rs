@@ -7,14 +7,16 @@ use super::class::{self, EcmaEscape};
 use super::cursor::Cursor;
 use super::fold::fold;
 use super::groups::Groups;
+use super::tree::Reference;
 use super::{RegexError, RegexOptions, boundary};
 
 /// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
+    let names = GroupNames::scan(pattern);
     EcmaParser {
         cursor: Cursor::new(pattern),
-        names: GroupNames::scan(pattern),
-        groups: Groups::new(options, EcmaFlags::default()),
+        groups: Groups::new(options, EcmaFlags::default()).keeping_groups(names.may_refer),
+        names,
         operators: options.operators,
     }
     .run()
@@ -31,31 +33,39 @@ struct EcmaFlags {
 /// The groups of the pattern: an escape is a back-reference only if there is such a group.
 pub(super) struct GroupNames {
     pub(super) captures: u32,
-    pub(super) named: bool,
+    /// The names, with the numbers of their groups.
+    pub(super) names: Vec<(String, u32)>,
+    /// Whether there may be a back-reference.
+    may_refer: bool,
 }
 
 impl GroupNames {
+    /// Whether a group has a name, so that `\k` refers to one.
+    pub(super) fn is_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     fn scan(pattern: &str) -> Self {
         let mut found = Self {
             captures: 0,
-            named: false,
+            names: Vec::new(),
+            may_refer: false,
         };
         let mut in_class = false;
         let mut rest = pattern.chars();
         while let Some(c) = rest.next() {
             match c {
-                '\\' => {
-                    rest.next();
-                }
+                '\\' => found.may_refer |= matches!(rest.next(), Some('1'..='9' | 'k')),
                 '[' => in_class = true,
                 ']' => in_class = false,
                 '(' if !in_class => {
                     let inside = rest.as_str();
-                    let named = inside.starts_with("?<")
-                        && !inside.starts_with("?<=")
-                        && !inside.starts_with("?<!");
-                    found.named |= named;
-                    found.captures += u32::from(named || !inside.starts_with('?'));
+                    let name = inside.strip_prefix("?<");
+                    let name = name.filter(|name| !name.starts_with(['=', '!']));
+                    found.captures += u32::from(name.is_some() || !inside.starts_with('?'));
+                    if let Some(name) = name.and_then(|name| Some(name.split_once('>')?.0)) {
+                        found.names.push((name.to_owned(), found.captures));
+                    }
                 }
                 _ => {}
             }
@@ -117,43 +127,40 @@ impl EcmaParser<'_> {
     }
 
     fn open_group(&mut self, at: usize) -> Result<(), RegexError> {
-        let (mut look, mut flags) = (None, self.groups.flags);
-        if self.cursor.eat("?") {
-            look = self.cursor.look();
-            if look.is_none() {
-                flags = self.group_kind(at)?;
-            }
+        if !self.cursor.eat("?") {
+            return self.groups.open_captured(at).map(drop);
         }
-        self.groups.open(at, look)?;
-        self.groups.flags = flags;
-        Ok(())
-    }
-
-    /// Reads the rest of `(?` if it is not a look-around; returns the modifiers in effect in the group.
-    fn group_kind(&mut self, at: usize) -> Result<EcmaFlags, RegexError> {
+        if let Some(look) = self.cursor.look() {
+            return self.groups.open(at, Some(look));
+        }
         if self.cursor.eat("<") {
-            let name_at = self.cursor.position;
-            let name = self.cursor.rest().split('>').next().unwrap_or_default();
-            let closed = self.cursor.rest().len() > name.len();
-            let starts_well =
-                name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'));
-            let is_name =
-                |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200C}' | '\u{200D}');
-            if !closed || !starts_well || !name.chars().all(is_name) {
-                return Err(RegexError::syntax(
-                    name_at,
-                    "this is not the name of a group",
-                ));
-            }
-            self.cursor.position += name.len() + 1;
-            return Ok(self.groups.flags);
+            self.name()?;
+            return self.groups.open_captured(at).map(drop);
         }
-        self.modifiers().ok_or_else(|| {
+        let flags = self.modifiers().ok_or_else(|| {
             RegexError::syntax(
                 at,
                 "ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:`",
             )
-        })
+        })?;
+        self.groups.open(at, None)?;
+        self.groups.flags = flags;
+        Ok(())
+    }
+
+    /// Skips the rest of `(?<name>`.
+    fn name(&mut self) -> Result<(), RegexError> {
+        let at = self.cursor.position;
+        let name = self.cursor.rest().split('>').next().unwrap_or_default();
+        let closed = self.cursor.rest().len() > name.len();
+        let starts_well = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'));
+        let is_name =
+            |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200C}' | '\u{200D}');
+        if !closed || !starts_well || !name.chars().all(is_name) {
+            return Err(RegexError::syntax(at, "this is not the name of a group"));
+        }
+        self.cursor.position += name.len() + 1;
+        Ok(())
     }
 
     /// `:`, possibly after modifiers: each at most once, and not just a dash.
@@ -198,6 +205,11 @@ impl EcmaParser<'_> {
             }
             EcmaEscape::Set(set) if ignore_case => self.groups.push_set(at, fold(&set)),
             EcmaEscape::Set(set) => self.groups.push_set(at, set),
+            EcmaEscape::Reference(group) => self.groups.refer(Reference {
+                at,
+                group,
+                fold: ignore_case.then_some(|c| fold(&CharSet::from_iter([c]))),
+            }),
             EcmaEscape::Boundary { negated } => self
                 .groups
                 .look(at, boundary(class::word(ignore_case), negated)),

@@ -6,7 +6,11 @@
 use structgen_grammar::{CharSet, Regular};
 
 use super::behind::{MAX_WAYS, NoLookBehind, look_behind};
-use super::{Dialect, MAX_ANCHORS, RegexError, RegexOptions, whole_text};
+use super::tree::{NodeKind, Reference, Tree};
+use super::{Dialect, MAX_ANCHORS, RegexError, RegexOptions, references, whole_text};
+
+/// The maximum number of back-references in one pattern.
+const MAX_REFERENCES: u32 = 100;
 
 /// The open groups; the first, which always exists, is the whole pattern. `F` is the state restored at the end of a
 /// group, such as flags.
@@ -16,6 +20,11 @@ pub(super) struct Groups<F> {
     pub(super) flags: F,
     options: RegexOptions,
     anchors: u32,
+    /// The number of captured groups so far.
+    captures: u32,
+    /// Whether groups stay in the tree, since the pattern may refer to them.
+    keeps_groups: bool,
+    references: Vec<Reference>,
 }
 
 /// A group that is still open.
@@ -24,11 +33,13 @@ struct OpenGroup<F> {
     opened: usize,
     /// Whether it looks behind and whether it is negated, if it is a look-around.
     look: Option<(bool, bool)>,
+    /// Its number, if it is captured.
+    number: Option<u32>,
     /// The state after the group.
     outside: F,
-    arms: Vec<Regular>,
+    arms: Vec<Tree>,
     /// The operands of `&` before this one.
-    operands: Vec<Regular>,
+    operands: Vec<Tree>,
     /// The position of the first `&` of the alternative.
     and: usize,
     parts: Vec<Piece>,
@@ -38,12 +49,12 @@ struct OpenGroup<F> {
 enum Piece {
     Char(char),
     /// Cannot be repeated in some dialects: `^*` and `a**` are errors.
-    Fixed(Regular),
-    Set(Regular),
+    Fixed(Tree),
+    Set(Tree),
     /// A `~` at this position, whose operand comes next.
     Not(usize),
     /// The complement by a `~` at this position.
-    Complement(usize, Regular),
+    Complement(usize, Tree),
 }
 
 impl<F: Copy> Groups<F> {
@@ -53,15 +64,27 @@ impl<F: Copy> Groups<F> {
             flags,
             options,
             anchors: 0,
+            captures: 0,
+            keeps_groups: false,
+            references: Vec::new(),
         };
         groups.push_frame(0, None);
         groups
+    }
+
+    /// The same, for a pattern that may refer to its groups.
+    pub(super) fn keeping_groups(self, keeps_groups: bool) -> Self {
+        Self {
+            keeps_groups,
+            ..self
+        }
     }
 
     fn push_frame(&mut self, opened: usize, look: Option<(bool, bool)>) {
         self.frames.push(OpenGroup {
             opened,
             look,
+            number: None,
             outside: self.flags,
             arms: Vec::new(),
             operands: Vec::new(),
@@ -103,6 +126,35 @@ impl<F: Copy> Groups<F> {
         Ok(())
     }
 
+    /// Opens a captured group; returns its number.
+    pub(super) fn open_captured(&mut self, at: usize) -> Result<u32, RegexError> {
+        self.open(at, None)?;
+        self.captures += 1;
+        self.frame().number = Some(self.captures);
+        Ok(self.captures)
+    }
+
+    /// The number of captured groups so far.
+    pub(super) fn captures(&self) -> u32 {
+        self.captures
+    }
+
+    /// Whether the captured group is still open.
+    pub(super) fn is_open(&self, number: u32) -> bool {
+        self.frames.iter().any(|frame| frame.number == Some(number))
+    }
+
+    /// Adds a back-reference.
+    pub(super) fn refer(&mut self, reference: Reference) -> Result<(), RegexError> {
+        if self.references.len() >= MAX_REFERENCES as usize {
+            let what = "back-references";
+            return Err(RegexError::limit(reference.at, what, MAX_REFERENCES));
+        }
+        let tree = Tree::reference(self.references.len(), reference);
+        self.references.push(reference);
+        self.push(reference.at, Piece::Set(tree))
+    }
+
     /// Closes the innermost group.
     pub(super) fn close(&mut self, at: usize) -> Result<(), RegexError> {
         if self.frames.len() < 2 {
@@ -111,30 +163,35 @@ impl<F: Copy> Groups<F> {
         self.bar()?;
         if let Some(frame) = self.frames.pop() {
             self.flags = frame.outside;
-            let (opened, look, body) = (frame.opened, frame.look, frame.into_regular());
-            match look {
-                None => self.push(at, Piece::Set(body))?,
-                // Annex B of ECMA-262 allows look-aheads to be repeated.
-                Some((false, negated)) => {
-                    self.push_look(at, Piece::Set(Regular::look(false, negated, body)))?;
-                }
-                Some((true, negated)) => {
-                    let look = look_behind(negated, body).map_err(|refused| match refused {
-                        NoLookBehind::Unsupported => RegexError::unsupported(
-                            opened,
-                            "a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end,",
-                        ),
-                        NoLookBehind::TooManyWays => {
-                            RegexError::limit(opened, "ways to read a look-behind", MAX_WAYS as u32)
-                        }
-                    })?;
-                    let look = match self.options.dialect {
-                        Dialect::Python => Piece::Set(look),
-                        Dialect::Rust | Dialect::Ecma262 => Piece::Fixed(look),
+            let (opened, look, number) = (frame.opened, frame.look, frame.number);
+            let body = frame.into_tree();
+            let Some((behind, negated)) = look else {
+                let numbered = number.filter(|_| self.keeps_groups);
+                let group = match numbered {
+                    Some(number) => Tree::group(number..self.captures + 1, body),
+                    None => body,
+                };
+                return self.push(at, Piece::Set(group));
+            };
+            let look = match body {
+                Tree::Set(body) => Tree::Set(self::look(opened, (behind, negated), body)?),
+                Tree::Node(_) => {
+                    let (groups, references) = (body.groups(), body.references());
+                    let kind = NodeKind::Look {
+                        opened,
+                        behind,
+                        negated,
+                        body,
                     };
-                    self.push_look(at, look)?;
+                    Tree::node(groups, references, kind)
                 }
-            }
+            };
+            // Annex B of ECMA-262 allows look-aheads to be repeated, Python all.
+            let look = match behind && self.options.dialect != Dialect::Python {
+                true => Piece::Fixed(look),
+                false => Piece::Set(look),
+            };
+            self.push_look(at, look)?;
         }
         Ok(())
     }
@@ -146,10 +203,9 @@ impl<F: Copy> Groups<F> {
             return Err(RegexError::syntax(opened, "a group is not closed"));
         }
         self.bar()?;
-        Ok(self
-            .frames
-            .pop()
-            .map_or(Regular::Empty, OpenGroup::into_regular))
+        let whole = self.frames.pop().map(OpenGroup::into_tree);
+        let whole = whole.unwrap_or(Tree::Set(Regular::Empty));
+        references::resolve(whole, &self.references, self.options.dialect)
     }
 
     /// Ends an alternative.
@@ -167,7 +223,7 @@ impl<F: Copy> Groups<F> {
                 .into_iter()
                 .map(|operand| border(operand, whole, and))
                 .collect::<Result<_, _>>()?;
-            Regular::Intersection(operands)
+            Tree::Set(Regular::Intersection(operands))
         };
         self.frame().arms.push(arm);
         Ok(())
@@ -189,7 +245,7 @@ impl<F: Copy> Groups<F> {
         self.frame().parts.push(Piece::Not(at));
     }
 
-    fn operand(&mut self) -> Result<Regular, RegexError> {
+    fn operand(&mut self) -> Result<Tree, RegexError> {
         let whole = self.is_outermost() && !self.options.search;
         let drained = std::mem::take(&mut self.frame().parts);
         let whole = whole && drained.len() == 1;
@@ -203,17 +259,13 @@ impl<F: Copy> Groups<F> {
                 }
                 Piece::Fixed(set) | Piece::Set(set) => set,
                 Piece::Not(at) => return Err(nothing_to_complement(at)),
-                Piece::Complement(at, body) => complement(body, whole, at)?,
+                Piece::Complement(at, body) => Tree::Set(complement(body, whole, at)?),
             };
             flush(&mut literal, &mut parts);
             parts.push(set);
         }
         flush(&mut literal, &mut parts);
-        Ok(if parts.len() == 1 {
-            parts.swap_remove(0)
-        } else {
-            Regular::concat(parts)
-        })
+        Ok(Tree::concat(parts))
     }
 
     pub(super) fn push_char(&mut self, at: usize, c: char) -> Result<(), RegexError> {
@@ -223,14 +275,14 @@ impl<F: Copy> Groups<F> {
     pub(super) fn push_set(&mut self, at: usize, set: CharSet) -> Result<(), RegexError> {
         match set.ranges() {
             &[(low, high)] if low == high => self.push(at, Piece::Char(low)),
-            _ => self.push(at, Piece::Set(Regular::Chars(set))),
+            _ => self.push(at, Piece::Set(Tree::Set(Regular::Chars(set)))),
         }
     }
 
     /// Adds a part that looks around.
     pub(super) fn look(&mut self, at: usize, look: Regular) -> Result<(), RegexError> {
         self.count_look(at)?;
-        self.push_look(at, Piece::Fixed(look))
+        self.push_look(at, Piece::Fixed(Tree::Set(look)))
     }
 
     fn push_look(&mut self, at: usize, look: Piece) -> Result<(), RegexError> {
@@ -255,14 +307,14 @@ impl<F: Copy> Groups<F> {
             return Ok(());
         };
         let body = match part {
-            Piece::Char(c) => Regular::literal(c.encode_utf8(&mut [0; 4])),
+            Piece::Char(c) => character(c),
             Piece::Fixed(set) | Piece::Set(set) => set,
             Piece::Complement(..) | Piece::Not(_) => return Err(nothing_to_complement(at)),
         };
         parts.push(if negated {
             Piece::Complement(not, body)
         } else {
-            Piece::Set(border(body, false, not)?)
+            Piece::Set(Tree::Set(border(body, false, not)?))
         });
         Ok(())
     }
@@ -281,16 +333,15 @@ impl<F: Copy> Groups<F> {
             ));
         }
         let body = match self.frame().parts.pop() {
-            Some(Piece::Char(c)) => Regular::literal(c.encode_utf8(&mut [0; 4])),
+            Some(Piece::Char(c)) => character(c),
             Some(Piece::Set(set)) => set,
-            Some(Piece::Complement(at, body)) => complement(body, false, at)?,
+            Some(Piece::Complement(at, body)) => Tree::Set(complement(body, false, at)?),
             Some(Piece::Fixed(set)) if anything => set,
             Some(Piece::Fixed(_) | Piece::Not(_)) | None => {
                 return Err(RegexError::syntax(at, "there is nothing to repeat"));
             }
         };
-        let repeated = Regular::repeat(body, min, max);
-        self.frame().parts.push(Piece::Fixed(repeated));
+        self.frame().parts.push(Piece::Fixed(body.repeat(min, max)));
         Ok(())
     }
 
@@ -304,26 +355,50 @@ impl<F: Copy> Groups<F> {
 }
 
 impl<F> OpenGroup<F> {
-    fn into_regular(mut self) -> Regular {
-        if self.arms.len() == 1 {
-            self.arms.swap_remove(0)
-        } else {
-            Regular::union(self.arms)
-        }
+    fn into_tree(self) -> Tree {
+        Tree::union(self.arms)
     }
+}
+
+/// A look-around: whether behind, whether negated. `opened` is the position of its parenthesis.
+pub(super) fn look(
+    opened: usize,
+    (behind, negated): (bool, bool),
+    body: Regular,
+) -> Result<Regular, RegexError> {
+    if !behind {
+        return Ok(Regular::look(false, negated, body));
+    }
+    look_behind(negated, body).map_err(|refused| match refused {
+        NoLookBehind::Unsupported => RegexError::unsupported(
+            opened,
+            "a look-behind that repeats a look-ahead, or looks ahead at more than a character before its end,",
+        ),
+        NoLookBehind::TooManyWays => {
+            RegexError::limit(opened, "ways to read a look-behind", MAX_WAYS as u32)
+        }
+    })
+}
+
+fn character(c: char) -> Tree {
+    Tree::Set(Regular::literal(c.encode_utf8(&mut [0; 4])))
 }
 
 fn nothing_to_complement(at: usize) -> RegexError {
     RegexError::syntax(at, "there is nothing to take the complement of")
 }
 
-fn complement(body: Regular, whole: bool, at: usize) -> Result<Regular, RegexError> {
+fn complement(body: Tree, whole: bool, at: usize) -> Result<Regular, RegexError> {
     Ok(Regular::Complement(border(body, whole, at)?.into()))
 }
 
 /// An operand, which is matched on its own. It may look around only if it is the whole text, since it cannot see beyond
 /// itself.
-fn border(operand: Regular, whole: bool, at: usize) -> Result<Regular, RegexError> {
+fn border(operand: Tree, whole: bool, at: usize) -> Result<Regular, RegexError> {
+    let Tree::Set(operand) = operand else {
+        let what = "a group or a back-reference in an operand of `&` or `~`, in a pattern that refers to groups,";
+        return Err(RegexError::unsupported(at, what));
+    };
     if !looks(&operand) {
         Ok(operand)
     } else if whole {
@@ -361,9 +436,9 @@ fn any_part(tree: &Regular, test: &dyn Fn(&Regular) -> bool) -> bool {
     false
 }
 
-fn flush(literal: &mut String, parts: &mut Vec<Regular>) {
+fn flush(literal: &mut String, parts: &mut Vec<Tree>) {
     if !literal.is_empty() {
-        parts.push(Regular::literal(literal));
+        parts.push(Tree::Set(Regular::literal(literal)));
         literal.clear();
     }
 }

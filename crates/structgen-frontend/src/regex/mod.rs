@@ -4,8 +4,12 @@
 //! Schema's `pattern` uses; and that of Python's module `re`. All produce the same syntax tree. Anchors (`^`, `$`) and
 //! word boundaries are resolved exactly, wherever they occur, and so is look-around, which sees the whole text and is
 //! also available in the dialect of the crate `regex`. Lazy quantifiers match the same texts as greedy ones.
-//! Back-references are not regular and are an error with its position. So are atomic groups, possessive quantifiers,
-//! and look-aheads inside a look-behind that are repeated or look at more than one character before its end.
+//!
+//! Back-references, in the dialects that have them, are exact where the group has finitely many texts (10,000 at most),
+//! as in `(["']).*\1` or `(\d)\1{3}`. A pattern with any other is not regular, and an error with its position. So are
+//! references to a group of a look-around that has ended, or, in Python's dialect, to one that a repetition may leave as
+//! it was; atomic groups, possessive quantifiers, and look-aheads inside a look-behind that are repeated or look at more
+//! than one character before its end.
 
 mod anchored;
 mod behind;
@@ -18,7 +22,10 @@ mod fold;
 mod groups;
 mod python;
 mod python_class;
+mod references;
 mod rust;
+mod texts;
+mod tree;
 
 use structgen_grammar::{CharSet, Regular};
 
@@ -147,8 +154,8 @@ const MAX_ANCHORS: u32 = 100;
 ///
 /// let set = parse("^ab$", RegexOptions::json_schema())?;
 /// assert_eq!(set, Regular::literal("ab"));
-/// let error = parse(r"(a)\1", RegexOptions::json_schema()).unwrap_err();
-/// assert_eq!(error.to_string(), "a back-reference is not supported (at byte 3 of the pattern)");
+/// let error = parse(r"(a*)\1", RegexOptions::json_schema()).unwrap_err();
+/// assert_eq!(error.to_string(), "a back-reference to a group with infinitely many texts is not supported (at byte 4 of the pattern)");
 /// # Ok::<(), structgen_frontend::regex::RegexError>(())
 /// ```
 ///

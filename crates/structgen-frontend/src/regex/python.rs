@@ -3,15 +3,18 @@
 use structgen_grammar::{CharSet, Regular};
 
 use super::cursor::Cursor;
+use super::fold::fold_like_python;
 use super::groups::Groups;
 use super::python_class::{self as class, PythonEscape};
+use super::tree::Reference;
 use super::{RegexError, RegexOptions, boundary};
 
 /// The syntax tree of the pattern; anchors and boundaries are look-arounds in it.
 pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     PythonParser {
         cursor: Cursor::new(pattern),
-        groups: Groups::new(options, PythonFlags::default()),
+        groups: Groups::new(options, PythonFlags::default()).keeping_groups(may_refer(pattern)),
+        names: Vec::new(),
         options,
     }
     .run()
@@ -30,10 +33,12 @@ pub(super) struct PythonFlags {
 struct PythonParser<'p> {
     cursor: Cursor<'p>,
     groups: Groups<PythonFlags>,
+    /// The names of groups so far, with the groups' numbers.
+    names: Vec<(String, u32)>,
     options: RegexOptions,
 }
 
-impl PythonParser<'_> {
+impl<'p> PythonParser<'p> {
     fn run(mut self) -> Result<Regular, RegexError> {
         loop {
             let at = self.cursor.position;
@@ -106,7 +111,7 @@ impl PythonParser<'_> {
 
     fn group(&mut self, at: usize) -> Result<(), RegexError> {
         if !self.cursor.eat("?") {
-            return self.groups.open(at, None);
+            return self.groups.open_captured(at).map(drop);
         }
         if let Some(look) = self.cursor.look() {
             return self.groups.open(at, Some(look));
@@ -118,21 +123,23 @@ impl PythonParser<'_> {
             };
         }
         if self.cursor.eat("P<") {
-            let name = self.cursor.rest().split('>').next().unwrap_or_default();
-            let closed = self.cursor.rest().len() > name.len();
-            let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-            if !closed || !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-                let position = self.cursor.position;
-                return Err(RegexError::syntax(
-                    position,
-                    "this is not the name of a group",
-                ));
+            let name = self.name('>')?;
+            let number = self.groups.open_captured(at)?;
+            if self.names.iter().any(|(other, _)| other == name) {
+                return Err(RegexError::syntax(at, "another group has this name"));
             }
-            self.cursor.position += name.len() + 1;
-            return self.groups.open(at, None);
+            self.names.push((name.to_owned(), number));
+            return Ok(());
+        }
+        if self.cursor.eat("P=") {
+            let name = self.name(')')?;
+            let found = self.names.iter().find(|(it, _)| it == name);
+            let number = found
+                .ok_or_else(|| RegexError::syntax(at, "no group has this name"))?
+                .1;
+            return self.refer(at, number);
         }
         for (start, what) in [
-            ("P=", "a back-reference"),
             ("(", "a group that depends on another one"),
             (">", "an atomic group"),
         ] {
@@ -151,6 +158,38 @@ impl PythonParser<'_> {
         }
         self.groups.flags = flags;
         Ok(())
+    }
+
+    /// Reads the name of a group and the character after it.
+    fn name(&mut self, end: char) -> Result<&'p str, RegexError> {
+        let at = self.cursor.position;
+        let name = self.cursor.rest().split(end).next().unwrap_or_default();
+        let closed = self.cursor.rest().len() > name.len();
+        let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if !closed || !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            return Err(RegexError::syntax(at, "this is not the name of a group"));
+        }
+        self.cursor.position += name.len() + 1;
+        Ok(name)
+    }
+
+    fn refer(&mut self, at: usize, group: u32) -> Result<(), RegexError> {
+        if group > self.groups.captures() {
+            return Err(RegexError::syntax(
+                at,
+                "there is no group with this number before it",
+            ));
+        }
+        if self.groups.is_open(group) {
+            return Err(RegexError::syntax(at, "a group cannot refer to itself"));
+        }
+        let flags = self.groups.flags;
+        let fold = match (flags.ignore_case, flags.ascii) {
+            (false, _) => None,
+            (true, false) => Some(same_in_lower_case as fn(char) -> CharSet),
+            (true, true) => Some((|c| fold_like_python(&CharSet::from_iter([c]), true)) as _),
+        };
+        self.groups.refer(Reference { at, group, fold })
     }
 
     /// Skips a comment and its end; returns whether it ends before the pattern does. Python reads a backslash and the
@@ -226,6 +265,7 @@ impl PythonParser<'_> {
         let set = match class::escape(&mut self.cursor, at, flags, false)? {
             PythonEscape::Char(c) => class::folded(CharSet::from_iter([c]), flags),
             PythonEscape::Set(set) => set,
+            PythonEscape::Reference(number) => return self.refer(at, number),
         };
         self.groups.push_set(at, set)
     }
@@ -254,4 +294,21 @@ impl PythonParser<'_> {
         self.cursor.eat("?");
         self.groups.quantify(at, counts, false)
     }
+}
+
+/// Whether the pattern may have a back-reference.
+fn may_refer(pattern: &str) -> bool {
+    let escaped = pattern.split('\\').skip(1);
+    pattern.contains("(?P=")
+        || escaped
+            .into_iter()
+            .any(|rest| rest.starts_with(|c| matches!(c, '1'..='9')))
+}
+
+/// The characters that a back-reference under `i` takes for one: those with the same lower case.
+fn same_in_lower_case(c: char) -> CharSet {
+    let lower = |c: char| c.to_lowercase().next();
+    let folded = fold_like_python(&CharSet::from_iter([c]), false);
+    let chars = folded.ranges().iter().flat_map(|&(low, high)| low..=high);
+    chars.filter(|&other| lower(other) == lower(c)).collect()
 }

@@ -14,6 +14,8 @@ pub(super) enum PythonEscape {
     Char(char),
     /// One character of a set.
     Set(CharSet),
+    /// A back-reference to the group with this number. Not valid in a class.
+    Reference(u32),
 }
 
 /// `\w`: letters, numbers and the underscore.
@@ -76,6 +78,8 @@ pub(super) fn parse(
             match low {
                 PythonEscape::Char(c) => ranges.push((c, c)),
                 PythonEscape::Set(set) => classes.extend_from_slice(set.ranges()),
+                // Not possible in a class.
+                PythonEscape::Reference(_) => {}
             }
             continue;
         }
@@ -183,11 +187,15 @@ fn octal(
         .try_fold(0, |code, &c| Some(code * 8 + digit(c)?))
         .filter(|_| is_octal)
     else {
-        return Err(if in_class {
-            RegexError::syntax(at, "this is not an octal escape")
-        } else {
-            RegexError::unsupported(at, "a back-reference")
-        });
+        if in_class {
+            return Err(RegexError::syntax(at, "this is not an octal escape"));
+        }
+        let mut number = first.to_digit(10).unwrap_or(0);
+        if let Some(digit) = cursor.peek().and_then(|c| c.to_digit(10)) {
+            cursor.next();
+            number = number * 10 + digit;
+        }
+        return Ok(PythonEscape::Reference(number));
     };
     *cursor = ahead;
     match char::from_u32(code).filter(|_| code <= 0o377) {

@@ -56,9 +56,15 @@ fn what_is_refused_is_refused_by_position() {
         r"(?<=(\ba)(\Bb)(\Bc)(\bd)(\be)(\bf)(\bg))",
         "(?<=a)*",
         "(?=a",
-        r"(a)\1",
+        r"(a*)\1",
+        r"([^a])\1",
         r"(?=(a))\1",
-        r"(?<n>a)\k<n>",
+        r"(?<=(a)\1)",
+        r"(\b|a)*\1",
+        r"(?<n>a)\k<m>",
+        r"(?<n>a)\k",
+        r"(?<n>a)|(?<n>b)\k<n>",
+        r"(?<n>a)[\k<n>]",
         "(?i-i:a)",
         "(?-:a)",
         "(?P<n>a)",
@@ -97,9 +103,15 @@ fn what_is_refused_is_refused_by_position() {
         (?<=(\ba)(\Bb)(\Bc)(\bd)(\be)(\bf)(\bg)): ways to read a look-behind exceed the limit of 64 (at byte 0 of the pattern)
         (?<=a)*: there is nothing to repeat (at byte 6 of the pattern)
         (?=a: a group is not closed (at byte 0 of the pattern)
-        (a)\1: a back-reference is not supported (at byte 3 of the pattern)
-        (?=(a))\1: a back-reference is not supported (at byte 7 of the pattern)
-        (?<n>a)\k<n>: a back-reference is not supported (at byte 7 of the pattern)
+        (a*)\1: a back-reference to a group with infinitely many texts is not supported (at byte 4 of the pattern)
+        ([^a])\1: texts of groups that are referred to exceed the limit of 10000 (at byte 6 of the pattern)
+        (?=(a))\1: a back-reference to a group in a look-around is not supported (at byte 7 of the pattern)
+        (?<=(a)\1): a back-reference to a group in the same look-behind is not supported (at byte 7 of the pattern)
+        (\b|a)*\1: a back-reference to a group in a repetition of what may be empty is not supported (at byte 7 of the pattern)
+        (?<n>a)\k<m>: no group has this name (at byte 7 of the pattern)
+        (?<n>a)\k: no group has this name (at byte 7 of the pattern)
+        (?<n>a)|(?<n>b)\k<n>: a back-reference to a name that several groups have is not supported (at byte 15 of the pattern)
+        (?<n>a)[\k<n>]: ECMA-262 has no escape `\k` (at byte 8 of the pattern)
         (?i-i:a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
         (?-:a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
         (?P<n>a): ECMA-262 has no such group: a group starts with `(`, `(?:`, `(?<name>` or modifiers such as `(?i:` (at byte 0 of the pattern)
@@ -222,8 +234,14 @@ fn no_text_panics() {
 fn python_refuses_in_the_same_way() {
     let mut report = String::new();
     for pattern in [
-        r"(a)\1",
-        "(?P<n>a)(?P=n)",
+        r"(a*)\1",
+        r"(a)\2",
+        r"(a\1)",
+        r"\1(a)",
+        r"(?:(a)|b)*\1",
+        "(?P<n>a)(?P=m)",
+        "(?P<n>a)(?P=n",
+        "(?P<n>a)(?P<n>a)",
         "(a)?(?(1)b|c)",
         "(?>a)",
         "a*+",
@@ -260,8 +278,14 @@ fn python_refuses_in_the_same_way() {
         report += &format!("{pattern}: {error}\n");
     }
     expect![[r#"
-        (a)\1: a back-reference is not supported (at byte 3 of the pattern)
-        (?P<n>a)(?P=n): a back-reference is not supported (at byte 8 of the pattern)
+        (a*)\1: a back-reference to a group with infinitely many texts is not supported (at byte 4 of the pattern)
+        (a)\2: there is no group with this number before it (at byte 3 of the pattern)
+        (a\1): a group cannot refer to itself (at byte 2 of the pattern)
+        \1(a): there is no group with this number before it (at byte 0 of the pattern)
+        (?:(a)|b)*\1: a back-reference to a group that a repetition may leave as it was is not supported (at byte 10 of the pattern)
+        (?P<n>a)(?P=m): no group has this name (at byte 8 of the pattern)
+        (?P<n>a)(?P=n: this is not the name of a group (at byte 12 of the pattern)
+        (?P<n>a)(?P<n>a): another group has this name (at byte 8 of the pattern)
         (a)?(?(1)b|c): a group that depends on another one is not supported (at byte 4 of the pattern)
         (?>a): an atomic group is not supported (at byte 0 of the pattern)
         a*+: a possessive quantifier is not supported (at byte 1 of the pattern)

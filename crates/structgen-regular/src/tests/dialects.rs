@@ -172,3 +172,58 @@ fn operators_of_sets() {
         );
     }
 }
+
+#[test]
+fn back_references() {
+    let whole = RegexOptions::json_schema().with_search(false);
+    let both: &[Case] = &[
+        (
+            r#"(["'])(?:(?!\1).)*\1"#,
+            &["'a'", "\"'\"", "''"],
+            &["'a\"", "'a'b'", "'"],
+        ),
+        (
+            r"(?:(a|b)\1)*",
+            &["", "aabb", "bbaabb"],
+            &["ab", "aab", "abab"],
+        ),
+        (r"(a|b){2}\1", &["aaa", "baa", "abb"], &["aab", "bab", "aa"]),
+        (r"(a|b)(c|d)\2\1", &["acca", "bddb"], &["acac", "acda"]),
+        (r"((a|b)\2)-\1", &["aa-aa", "bb-bb"], &["aa-bb", "ab-ab"]),
+        (r"(a|b)(?=\1).*", &["aa", "bbc"], &["ab", "a"]),
+        (r"(?=(a|b).*\1$)\w+", &["aca", "bb"], &["acb", "a"]),
+        (r"(a|b)c(?<=\1c)", &["ac", "bc"], &["cc"]),
+        (r"(?i:(a))\1", &["aa", "AA"], &["aA", "Aa"]),
+        (r"(a)(?i:\1)", &["aa", "aA"], &["AA"]),
+        (r"(\b|x)a\1", &["a", "xax"], &["xa", "ax"]),
+        (r"(a|b)\1{2,3}?c", &["aaac", "bbbbc"], &["aac", "abbc"]),
+    ];
+    check(whole, both);
+    check(RegexOptions::python(), both);
+    check(
+        whole,
+        &[
+            // A group that has not matched is the empty text.
+            (r"(?:(a)|b)\1c", &["aac", "bc"], &["ac", "bac"]),
+            (r"\1(a)", &["a"], &["aa"]),
+            (r"(a\1)", &["a"], &["aa"]),
+            // A round forgets the groups of the round before.
+            (r"(?:(a)|b)*\1", &["aa", "ab", "b", ""], &["a"]),
+            // A round beyond the least number takes something.
+            (r"(a|){2}\1", &["", "a", "aa", "aaa"], &["aaaa"]),
+            (r"(?<q>'|`)x\k<q>", &["'x'", "`x`"], &["'x`"]),
+        ],
+    );
+    check(
+        RegexOptions::python(),
+        &[
+            // A group that has not matched matches nothing.
+            (r"(?:(a)|b)\1c", &["aac"], &["bc", "bac", "ac"]),
+            (r"(a)?b\1", &["aba"], &["b", "ab"]),
+            (r"(?P<q>'|`)x(?P=q)", &["'x'", "`x`"], &["'x`"]),
+            (r"(?i)(s|ſ)\1", &["sS", "ſſ"], &["sſ"]),
+            (r"(?i)(k)\1", &["kK", "\u{212A}k"], &["kx"]),
+            (r"(?ai)(k)\1", &["kK"], &["\u{212A}k"]),
+        ],
+    );
+}

@@ -10,6 +10,7 @@ mod look;
 mod nested;
 mod patterns;
 mod random;
+mod references;
 
 use structgen_frontend::regex::{RegexOptions, parse};
 use structgen_grammar::{CharSet, Regular};
