@@ -171,6 +171,8 @@ pub(crate) enum Atom<'j> {
     MinItems(u32),
     MaxItems(u32),
     Unique,
+    /// Two items are equal.
+    Repeated,
     Contains(Rc<ItemCount>),
     /// The strings and numbers here and below come from this source. It holds for every value.
     Source(Source),
@@ -178,8 +180,6 @@ pub(crate) enum Atom<'j> {
     Related(RelatedTo<'j>),
     /// The name of a format that strings have, whether or not it is enforced. It holds for every value.
     Format(&'j str),
-    /// An assertion about values of these types that cannot be compiled, and why.
-    Refused(TypeSet, &'static str),
 }
 
 /// How values relate to those at a JSON Pointer into the output.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Counted, NodeId, Values};
 use crate::json_schema::SchemaError;
-use crate::json_schema::s2_parse::atoms::{Atom, Elements, ItemCount, Literal, Origin, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, Elements, ItemCount, Literal, Origin};
 
 impl<'j> Canonicalizer<'_, 'j> {
     /// The arrays of a branch.
@@ -18,6 +18,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         let mut single: Vec<(usize, Literal)> = Vec::new();
         let mut contains: Vec<(&Rc<ItemCount>, Origin)> = Vec::new();
         let mut others: Vec<(Rc<Elements>, Origin)> = Vec::new();
+        let mut repeated: Option<Origin> = None;
         let mut arrays = Arrays::any();
         arrays.source = branch.source();
         let at_most = |max: &mut Option<u32>, count: u32| {
@@ -28,6 +29,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 Atom::MinItems(count) => arrays.min = arrays.min.max(*count),
                 Atom::MaxItems(count) => at_most(&mut arrays.max, *count),
                 Atom::Unique => arrays.unique = arrays.unique.or(Some(traced.origin)),
+                Atom::Repeated => repeated = repeated.or(Some(traced.origin)),
                 Atom::Elements(all) => elements.push(all),
                 Atom::OtherElement(all) => others.push((Rc::clone(all), traced.origin)),
                 Atom::Element(index, literal) => single.push((*index as usize, *literal)),
@@ -94,13 +96,19 @@ impl<'j> Canonicalizer<'_, 'j> {
         if arrays.max.is_some_and(|max| max <= listed) {
             arrays.rest = NodeId::NEVER;
         }
-        if arrays.max.is_some_and(|max| max <= 1) {
+        let has_pairs = arrays.max.is_none_or(|max| max > 1);
+        if repeated.is_some() && (arrays.unique.is_some() || !has_pairs) {
+            return Ok(());
+        }
+        if !has_pairs {
             arrays.unique = None;
         }
         if arrays.max.is_some_and(|max| max < arrays.min) {
             return Ok(());
         }
-        self.check_refused(branch, TypeSet::ARRAY)?;
+        if let Some(origin) = repeated {
+            self.refuse(origin, "its negation asks for two equal items")?;
+        }
         for (elements, origin) in others {
             match self.with_other_element(arrays, &elements, origin)? {
                 Some(next) => arrays = next,

@@ -175,11 +175,9 @@ impl<'j> Canonicalizer<'_, 'j> {
             })
         };
         if types.meets(TypeSet::NULL) {
-            self.check_refused(branch, TypeSet::NULL)?;
             out.null |= !excluded(&Json::Null);
         }
         if types.meets(TypeSet::BOOLEAN) {
-            self.check_refused(branch, TypeSet::BOOLEAN)?;
             out.no |= !excluded(&Json::Bool(false));
             out.yes |= !excluded(&Json::Bool(true));
         }
@@ -194,22 +192,6 @@ impl<'j> Canonicalizer<'_, 'j> {
         }
         if types.meets(TypeSet::ARRAY) {
             self.finish_arrays(branch, out)?;
-        }
-        Ok(())
-    }
-
-    /// Returns an error if an assertion about these types is unsupported, unless it is dropped.
-    pub(super) fn check_refused(
-        &mut self,
-        branch: &Branch<'j>,
-        types: TypeSet,
-    ) -> Result<(), SchemaError> {
-        for traced in &branch.atoms {
-            if let Atom::Refused(about, reason) = traced.atom
-                && about.meets(types)
-            {
-                self.refuse(traced.origin, reason)?;
-            }
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::SchemaId;
 use crate::json_schema::s2_parse::atoms::{
-    Atom, Fields, KeyLiteral, Literal, Origin, OtherField, SomeMember, TracedAtom, TypeSet,
+    Atom, Fields, KeyLiteral, Literal, Origin, OtherField, SomeMember, TracedAtom,
 };
 
 /// The keys that a branch mentions, in order of first occurrence.
@@ -197,7 +197,6 @@ impl<'j> Canonicalizer<'_, 'j> {
         objects.obligations = obligations;
         self.other_keys(&rules, &listed, &mut objects)?;
         if let Some(objects) = self.settled(objects)? {
-            self.check_refused(branch, TypeSet::OBJECT)?;
             out.add_objects(objects);
         }
         Ok(())
@@ -230,15 +229,31 @@ impl<'j> Canonicalizer<'_, 'j> {
             if node == NodeId::NEVER || self.is_proven_empty(node)? {
                 continue;
             }
-            let is_required =
-                matches!(member, Member::Property(index) if objects.properties[index].required);
-            if is_required && node == own {
+            let counts_unless_unfit = match member {
+                Member::Property(index) => {
+                    objects.properties[index].required || obligation.absent.contains(&index)
+                }
+                Member::Class(_) | Member::Additional => false,
+            };
+            if counts_unless_unfit && self.always_has(own, node)? {
                 return Ok(None);
             }
             members.push((member, node));
         }
         obligation.members = members;
         Ok(Some(obligation))
+    }
+
+    /// Whether it is proven that all values of a node are also those of another one, which has all its literals.
+    fn always_has(&mut self, node: NodeId, narrower: NodeId) -> Result<bool, SchemaError> {
+        let (own, all) = (self.literals(node), self.literals(narrower));
+        for literal in all.iter().filter(|literal| !own.contains(literal)) {
+            let others = own.iter().copied().chain([literal.complement()]);
+            if !self.excludes_all(&others.collect::<Vec<_>>())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The members that can meet a clause, each with the values that meet it, and the properties that meet it by being

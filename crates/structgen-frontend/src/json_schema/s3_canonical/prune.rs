@@ -150,8 +150,9 @@ impl<'j> Canonicalizer<'_, 'j> {
             | Atom::MinItems(_)
             | Atom::MaxItems(_)
             | Atom::Unique
+            | Atom::Repeated
             | Atom::Contains(_) => about(TypeSet::ARRAY),
-            Atom::Values(_) | Atom::NotValues(_) | Atom::Refused(..) => false,
+            Atom::Values(_) | Atom::NotValues(_) => false,
         })
     }
 

@@ -10,7 +10,7 @@ use super::{Canonicalizer, Strings, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::formats::Format;
 use crate::json_schema::s1_json::Json;
-use crate::json_schema::s2_parse::atoms::{Atom, TracedAtom, TypeSet};
+use crate::json_schema::s2_parse::atoms::{Atom, TracedAtom};
 
 /// The maximum number of strings of a pattern that is treated as a list.
 const FEW_TEXTS: usize = 256;
@@ -77,7 +77,6 @@ impl<'j> Canonicalizer<'_, 'j> {
         if shape.max_length.is_some_and(|max| max < shape.min_length) || rules.contradict() {
             return Ok(());
         }
-        self.check_refused(branch, TypeSet::STRING)?;
         let mut arms: Vec<Regular> = rules.patterns.iter().map(|&set| set.clone()).collect();
         for &(format, has) in &rules.formats {
             let set = self.set_of_format(format, has);

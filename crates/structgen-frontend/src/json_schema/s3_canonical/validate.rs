@@ -147,9 +147,6 @@ impl<'j> Canonicalizer<'_, 'j> {
                 self.step(values.len())?;
                 Ok(!values.iter().any(|other| other.same(value)))
             }
-            (Atom::Refused(types, reason), _) if types.meets(TypeSet::of(value)) => {
-                self.refuse(traced.origin, reason).map(|()| true)
-            }
             (Atom::Lower(bound), Json::Number(number)) => Ok(is_above(number, bound)),
             (Atom::Upper(bound), Json::Number(number)) => Ok(is_below(number, bound)),
             (Atom::MultipleOf(divisor), Json::Number(number)) => {
@@ -330,11 +327,12 @@ impl<'j> Canonicalizer<'_, 'j> {
             }
             Atom::MinItems(count) => Ok(items.len() >= *count as usize),
             Atom::MaxItems(count) => Ok(items.len() <= *count as usize),
-            Atom::Unique => {
+            Atom::Unique | Atom::Repeated => {
                 self.step(items.len())?;
                 let mut sorted: Vec<&Json<'_>> = items.iter().collect();
                 sorted.sort_by(|a, b| a.compare(b));
-                Ok(!sorted.windows(2).any(|pair| pair[0].same(pair[1])))
+                let repeats = sorted.windows(2).any(|pair| pair[0].same(pair[1]));
+                Ok(repeats == matches!(atom, Atom::Repeated))
             }
             Atom::Contains(contains) => {
                 let mut count: usize = 0;

@@ -353,6 +353,57 @@ fn one_of_disjoint_arms_is_a_union() {
 }
 
 #[test]
+fn objects_that_a_required_key_tells_apart_are_not_counted() {
+    // Other values than objects are valid under both arms, so that each arm excludes the other.
+    check(
+        Profile::Generate,
+        r##"{"oneOf": [{"properties": {"k": {"enum": ["a"]}, "x": {"type": "null"}}, "required": ["k"]}, {"properties": {"k": {"enum": ["b"]}, "x": {"type": "array"}}, "required": ["k"]}]}"##,
+        expect![[r##"
+            # = {"k": #/oneOf/0/properties/k, "x"?: #/oneOf/0/properties/x} | {"k": #/oneOf/1/properties/k, "x"?: #/oneOf/1/properties/x}
+            #/oneOf/0/properties/k = "a"
+            #/oneOf/0/properties/x = null
+            #/oneOf/1/properties/k = "b"
+            #/oneOf/1/properties/x = [..json-value]
+            json-value = {..: json-value} | [..json-value] | string | number | true | false | null
+        "##]],
+    );
+    // The absence of the key meets the obligation as well as any value that it may have.
+    check(
+        Profile::Generate,
+        r##"{"type": "object", "properties": {"k": {"const": 1}, "x": {"type": "integer"}}, "not": {"properties": {"k": {"const": 2}, "x": {"minimum": 3}}, "required": ["k"]}}"##,
+        expect![[r##"
+            # = {"k"?: #/properties/k, "x"?: #/properties/x}
+            #/properties/k = number<>= 1, <= 1>
+            #/properties/x = number<% 1>
+        "##]],
+    );
+}
+
+#[test]
+fn distinct_items_have_no_equal_pair() {
+    check(
+        Profile::Generate,
+        r##"{"oneOf": [{"type": "array", "items": {"type": ["string", "null"]}, "uniqueItems": true}, {"type": "array", "items": {"type": ["integer", "null"]}, "uniqueItems": true}]}"##,
+        expect![[r#"
+            # = [..#0 #/oneOf/0/items & !#/oneOf/1/items | #/oneOf/0/items & #/oneOf/1/items]{1,} #0{1,} unique | [..#0 #/oneOf/1/items & !#/oneOf/0/items | #/oneOf/1/items & #/oneOf/0/items]{1,} #0{1,} unique
+            #/oneOf/0/items & !#/oneOf/1/items = string
+            #/oneOf/0/items & #/oneOf/1/items = null
+            #/oneOf/1/items & !#/oneOf/0/items = number<% 1>
+            #/oneOf/1/items & #/oneOf/0/items = null
+        "#]],
+    );
+    check(
+        Profile::Generate,
+        r##"{"enum": [[1, 1.0], [1, 2], [], "a"], "not": {"uniqueItems": true}}"##,
+        expect![[r#"
+            # = [value-0, value-1]{2,2}
+            value-0 = number<>= 1, <= 1>
+            value-1 = number<>= 1, <= 1>
+        "#]],
+    );
+}
+
+#[test]
 fn one_of_overlapping_arms_excludes_both() {
     check(
         Profile::Exact,
