@@ -45,14 +45,26 @@ fn cases(seed: u32, count: usize) -> Vec<Case> {
 fn random_patterns_match_what_they_match_in_python() {
     let count = if is_full_run() { 10_000 } else { 600 };
     let (mut verdicts, mut matches, mut limits) = (0, 0, 0);
+    let (mut refused, mut references) = (0, 0);
     for case in cases(1, count) {
         for (is_search, expected) in [(false, &case.whole), (true, &case.within)] {
             let options = RegexOptions::rust()
                 .with_dialect(Dialect::Python)
                 .with_search(is_search);
             let pattern = &case.pattern;
-            let constraint = Constraint::regex_with(pattern, options)
-                .unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
+            let constraint = match Constraint::regex_with(pattern, options) {
+                Ok(constraint) => constraint,
+                Err(error) => {
+                    let reason = error.to_string();
+                    let is_known = ["a back-reference to", "referred to"];
+                    assert!(
+                        is_known.iter().any(|known| reason.contains(known)),
+                        "{pattern:?}: {error}"
+                    );
+                    refused += 1;
+                    continue;
+                }
+            };
             let checker = match Checker::new(&constraint) {
                 Ok(checker) => checker,
                 Err(error) if error.to_string().contains("limit") => {
@@ -76,13 +88,16 @@ fn random_patterns_match_what_they_match_in_python() {
                     "{pattern:?} of {text:?}, search: {is_search}"
                 );
                 verdicts += 1;
+                references += u32::from(pattern.contains("(?:\\") || pattern.contains("(?P="));
                 matches += u32::from(fits);
             }
         }
     }
     report(&format!(
-        "{count} patterns, {verdicts} verdicts ({matches} matches), {limits} limits met"
+        "{count} patterns, {verdicts} verdicts ({matches} matches), {references} with back-references; {refused} \
+         refused, {limits} limits met"
     ));
     assert!(verdicts > 40 * count && matches as usize > 2 * count);
+    assert!(references as usize > count && refused < count);
     assert!(limits * 100 < count);
 }

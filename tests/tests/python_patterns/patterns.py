@@ -28,7 +28,8 @@ def too_long(*_):
 class Patterns:
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.groups = 0
+        self.opened = 0
+        self.closed = []
 
     def chance(self, probability):
         return self.random.random() < probability
@@ -70,9 +71,12 @@ class Patterns:
             return self.char_class()
         if kind < 0.78:
             return "(?:" + self.random.choice(ANCHORS) + ")"
+        if kind < 0.84 and self.closed:
+            number, name = self.random.choice(self.closed)
+            by_name = name and self.chance(0.5)
+            return f"(?P={name})" if by_name else f"(?:\\{number})"
         if kind < 0.9:
-            self.groups += 1
-            opening = self.random.choice(["(", "(?:", f"(?P<n{self.groups}>"])
+            return self.group(depth)
         elif kind < 0.94:
             opening = self.random.choice(["(?:(?=", "(?:(?!"])
         elif kind < 0.96:
@@ -83,6 +87,17 @@ class Patterns:
             opening = f"(?{flags}:"
         closing = "))" if opening.startswith("(?:(") else ")"
         return opening + self.alternatives(depth - 1) + closing
+
+    def group(self, depth):
+        if self.chance(0.3):
+            return "(?:" + self.alternatives(depth - 1) + ")"
+        self.opened += 1
+        number = self.opened
+        name = f"n{number}" if self.chance(0.5) else None
+        # Few texts, so that references to the group are supported.
+        body = self.char_class() if self.chance(0.3) else self.alternatives(depth - 1)
+        self.closed.append((number, name))
+        return (f"(?P<{name}>" if name else "(") + body + ")"
 
     def term(self, depth):
         if self.chance(0.08):
@@ -102,12 +117,16 @@ class Patterns:
         return "|".join(self.sequence(depth) for _ in range(count))
 
     def pattern(self):
+        self.opened = 0
+        self.closed = []
         flags = self.random.choice(["(?i)", "(?s)", "(?m)", "(?is)", "(?a)", "(?ia)"])
         return (flags if self.chance(0.2) else "") + self.alternatives(3)
 
     def text(self):
         length = self.random.choice([0, 1, 1, 2, 2, 3, 3, 4, 5, 7])
-        return "".join(self.random.choices(ALPHABET, k=length))
+        text = "".join(self.random.choices(ALPHABET, k=length))
+        # What is there once may be referred to.
+        return text * 2 if self.chance(0.2) else "".join(c * self.random.choice([1, 1, 2]) for c in text)
 
 
 def main():
@@ -129,7 +148,10 @@ def main():
             # Going back takes Python exponential time in some patterns.
             signal.setitimer(signal.ITIMER_REAL, 1)
             whole = [compiled.fullmatch(text) is not None for text in texts]
-            within = [compiled.search(text) is not None for text in texts]
+            # Not by `search`: where flags differ within a pattern, CPython passes over places at which `match` finds one.
+            within = [
+                any(compiled.match(text, at) for at in range(len(text) + 1)) for text in texts
+            ]
             signal.setitimer(signal.ITIMER_REAL, 0)
         except TooLong:
             continue
