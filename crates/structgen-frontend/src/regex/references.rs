@@ -198,10 +198,9 @@ impl Resolver<'_> {
     ) -> Result<Outcomes, RegexError> {
         let mut within = later.clone();
         within.extend(self.of(node).map(|it| it.group));
-        let mut start = kept(before, &within);
-        if self.dialect != Dialect::Python {
-            start.retain(|group, _| !node.groups.contains(group));
-        }
+        // In ECMA-262, a round forgets the groups in it. None of them is here: a group is only set before a repetition
+        // that contains it by an earlier round of an outer one.
+        let start = kept(before, &within);
         let round = self.outcomes(body, &start, &within)?;
         if self.dialect == Dialect::Python {
             // All rounds must lead to the same, so that only the last one matters.

@@ -199,15 +199,30 @@ fn pattern() -> impl Strategy<Value = Pattern> {
             2 => (inner.clone(), 0_usize..3, prop::option::of(0_usize..3)).prop_map(
                 |(body, min, more)| Pattern::Repeat(body.into(), min, more.map(|more| min + more))
             ),
-            1 => (any::<bool>(), inner)
+            1 => (any::<bool>(), inner.clone())
                 .prop_map(|(wanted, body)| Pattern::Ahead(wanted, body.into())),
+            3 => (inner.clone(), inner, 0_usize..3, prop::option::of(0_usize..3), 0_usize..4).prop_map(
+                |(body, other, min, more, group)| rounds_and_reference(body, other, (min, more), group)
+            ),
         ]
     })
 }
 
+/// A repetition that may leave its group as it was, with a reference to some group after it.
+fn rounds_and_reference(
+    body: Pattern,
+    other: Pattern,
+    (min, more): (usize, Option<usize>),
+    group: usize,
+) -> Pattern {
+    let body = Pattern::Choice(vec![Pattern::Group(0, body.into()), other]);
+    let rounds = Pattern::Repeat(body.into(), min, more.map(|more| min + more));
+    Pattern::Sequence(vec![rounds, Pattern::Reference(group)])
+}
+
 #[test]
 fn groups_with_few_texts_are_referred_to_as_a_backtracking_matcher_does() {
-    let texts: Vec<Vec<char>> = (0..6)
+    let texts: Vec<Vec<char>> = (0..8)
         .flat_map(|length| (0..1_u32 << length).map(move |bits| (length, bits)))
         .map(|(length, bits)| {
             (0..length)
