@@ -143,6 +143,16 @@ impl<'j> Program<'j> {
         self.schema_ref(id).keywords.is_empty()
     }
 
+    /// The values of `enum` and `const`, of all schemas.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &'j Json<'j>> {
+        let keywords = self.schemas.iter().flat_map(|schema| &schema.keywords);
+        let values = keywords.filter_map(|keyword| match keyword.assertion.form() {
+            Form::Atom(Atom::Values(values)) => Some(values),
+            _ => None,
+        });
+        values.flatten()
+    }
+
     /// Whether anything was read for a dynamic scope.
     pub(crate) fn has_scopes(&self) -> bool {
         self.read_again > 0

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Counted, NodeId, Values};
 use crate::json_schema::SchemaError;
+use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::atoms::{Atom, Elements, ItemCount, Literal, Origin};
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -106,16 +107,84 @@ impl<'j> Canonicalizer<'_, 'j> {
         if arrays.max.is_some_and(|max| max < arrays.min) {
             return Ok(());
         }
-        if let Some(origin) = repeated {
-            self.refuse(origin, "its negation asks for two equal items")?;
-        }
         for (elements, origin) in others {
             match self.with_other_element(arrays, &elements, origin)? {
                 Some(next) => arrays = next,
                 None => return Ok(()),
             }
         }
-        out.add_arrays(arrays);
+        match repeated {
+            Some(origin) => self.add_with_equal_items(arrays, origin, out),
+            None => {
+                out.add_arrays(arrays);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the arrays of which two items are equal, if the possible items are listed: for each value that is possible
+    /// in two places, those that have it twice.
+    fn add_with_equal_items(
+        &mut self,
+        arrays: Arrays,
+        origin: Origin,
+        out: &mut Values,
+    ) -> Result<(), SchemaError> {
+        /// The maximum number of values that are listed anywhere in the schema.
+        const MAX_LISTED: usize = 1_000;
+        /// The maximum number of values that equal items may have: each is an alternative of its own.
+        const MAX_EQUAL: usize = 64;
+        static OF_TYPES: [Json<'static>; 3] = [Json::Null, Json::Bool(false), Json::Bool(true)];
+        let rest = (arrays.rest != NodeId::NEVER).then_some(arrays.rest);
+        let nodes: Vec<NodeId> = arrays.prefix.iter().copied().chain(rest).collect();
+        // What references lead to is read when a node is expanded.
+        for &node in &nodes {
+            self.try_expand(node)?;
+        }
+        let mut listed: Vec<&'j Json<'j>> = OF_TYPES.iter().chain(self.program.listed()).collect();
+        self.step(listed.len())?;
+        listed.sort_by(|one, other| one.compare(other));
+        listed.dedup_by(|one, other| one.same(other));
+        let literals: Vec<Literal> = { listed.iter() }.map(|it| self.value_literal(it)).collect();
+        let mut all_listed = listed.len() <= MAX_LISTED;
+        for &node in &nodes {
+            let own = self.literals(node);
+            let others = literals.iter().map(|literal| literal.complement());
+            let unlisted: Vec<Literal> = own.iter().copied().chain(others).collect();
+            all_listed = all_listed && self.excludes_all(&unlisted)?;
+        }
+        let mut equal = Vec::new();
+        for (value, &literal) in listed.iter().zip(&literals).filter(|_| all_listed) {
+            let mut places = 0;
+            for (index, &node) in nodes.iter().enumerate() {
+                let mut fits = true;
+                for &own in self.literals(node).iter() {
+                    fits = fits && self.literal_holds(own, value, 0)?;
+                }
+                let count = if index < arrays.prefix.len() { 1 } else { 2 };
+                places += if fits { count } else { 0 };
+            }
+            if places >= 2 {
+                equal.push(literal);
+            }
+        }
+        if !all_listed || equal.len() > MAX_EQUAL {
+            self.refuse(origin, "its negation asks for two equal items")?;
+            out.add_arrays(arrays);
+            return Ok(());
+        }
+        for item in equal {
+            let mut arrays = arrays.clone();
+            arrays.min = arrays.min.max(2);
+            arrays.counted.push(Counted {
+                item,
+                from: 0,
+                min: 2,
+                max: None,
+                origin,
+            });
+            out.add_arrays(arrays);
+        }
         Ok(())
     }
 

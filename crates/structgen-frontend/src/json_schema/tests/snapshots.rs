@@ -380,6 +380,20 @@ fn objects_that_a_required_key_tells_apart_are_not_counted() {
 }
 
 #[test]
+fn two_equal_items_are_one_of_the_listed_values_twice() {
+    check(
+        Profile::Generate,
+        r##"{"type": "array", "items": {"enum": [1, "a"]}, "minItems": 1, "not": {"uniqueItems": true}}"##,
+        expect![[r##"
+            # = [..#0 #/items & value-3 | #/items]{2,} #0{2,} | [..#0 #/items & value-4 | #/items]{2,} #0{2,}
+            #/items & value-3 = number<>= 1, <= 1>
+            #/items = "a" | number<>= 1, <= 1>
+            #/items & value-4 = "a"
+        "##]],
+    );
+}
+
+#[test]
 fn distinct_items_have_no_equal_pair() {
     check(
         Profile::Generate,
