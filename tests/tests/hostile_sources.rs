@@ -320,6 +320,21 @@ fn patterns() {
             Refused("at byte"),
         ),
         (
+            "rounds within rounds, and a reference to the innermost",
+            "(?:".repeat(100) + "(a|b)" + &",?)*".repeat(100) + r"\1",
+            Refused("refer"),
+        ),
+        (
+            "a long text beside many texts",
+            "(".to_owned() + &"(?:".repeat(17) + "a{2}" + &"){2}".repeat(17) + r")([a-z]{2})\1\2",
+            Refused("refer"),
+        ),
+        (
+            "many arms beside a reference",
+            r"(\w{2})(?:".to_owned() + &"a|".repeat(20_000) + r"\1)",
+            Refused("refer"),
+        ),
+        (
             "a megabyte of back-references",
             "(a)".to_owned() + &r"\1".repeat(LARGE / 2),
             Refused("back-reference"),

@@ -30,6 +30,7 @@ class Patterns:
         self.random = random.Random(seed)
         self.opened = 0
         self.closed = []
+        self.refers = False
 
     def chance(self, probability):
         return self.random.random() < probability
@@ -72,6 +73,7 @@ class Patterns:
         if kind < 0.78:
             return "(?:" + self.random.choice(ANCHORS) + ")"
         if kind < 0.84 and self.closed:
+            self.refers = True
             number, name = self.random.choice(self.closed)
             by_name = name and self.chance(0.5)
             return f"(?P={name})" if by_name else f"(?:\\{number})"
@@ -95,7 +97,7 @@ class Patterns:
         number = self.opened
         name = f"n{number}" if self.chance(0.5) else None
         # Few texts, so that references to the group are supported.
-        body = self.char_class() if self.chance(0.3) else self.alternatives(depth - 1)
+        body = self.char_class() if self.chance(0.6) else self.alternatives(depth - 1)
         self.closed.append((number, name))
         return (f"(?P<{name}>" if name else "(") + body + ")"
 
@@ -119,6 +121,7 @@ class Patterns:
     def pattern(self):
         self.opened = 0
         self.closed = []
+        self.refers = False
         flags = self.random.choice(["(?i)", "(?s)", "(?m)", "(?is)", "(?a)", "(?ia)"])
         return (flags if self.chance(0.2) else "") + self.alternatives(3)
 
@@ -148,7 +151,8 @@ def main():
             # Going back takes Python exponential time in some patterns.
             signal.setitimer(signal.ITIMER_REAL, 1)
             whole = [compiled.fullmatch(text) is not None for text in texts]
-            # Not by `search`: where flags differ within a pattern, CPython passes over places at which `match` finds one.
+            # Not by `search`: where flags differ within a pattern, CPython passes over places at
+            # which `match` finds one.
             within = [
                 any(compiled.match(text, at) for at in range(len(text) + 1)) for text in texts
             ]
@@ -157,6 +161,7 @@ def main():
             continue
         count -= 1
         case = {"pattern": pattern, "texts": texts, "whole": whole, "within": within}
+        case["refers"] = patterns.refers
         print(json.dumps(case))
 
 

@@ -53,7 +53,7 @@ fn space() -> CharSet {
 pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     opened: usize,
-    groups: &GroupNames,
+    groups: &GroupNames<'_>,
     ignore_case: bool,
 ) -> Result<CharSet, RegexError> {
     let atom = |cursor: &mut Cursor<'_>| atom(cursor, opened, groups, ignore_case);
@@ -109,7 +109,7 @@ pub(super) fn parse(
 fn atom(
     cursor: &mut Cursor<'_>,
     opened: usize,
-    groups: &GroupNames,
+    groups: &GroupNames<'_>,
     ignore_case: bool,
 ) -> Result<Option<EcmaEscape>, RegexError> {
     let at = cursor.position;
@@ -148,7 +148,7 @@ fn add_range(low: u32, high: u32, ranges: &mut Vec<(char, char)>, surrogates: &m
 pub(super) fn escape(
     cursor: &mut Cursor<'_>,
     at: usize,
-    groups: &GroupNames,
+    groups: &GroupNames<'_>,
     ignore_case: bool,
     in_class: bool,
 ) -> Result<EcmaEscape, RegexError> {
@@ -197,11 +197,11 @@ pub(super) fn escape(
 fn named_reference(
     cursor: &mut Cursor<'_>,
     at: usize,
-    groups: &GroupNames,
+    groups: &GroupNames<'_>,
 ) -> Result<EcmaEscape, RegexError> {
     let name = cursor.rest().strip_prefix('<');
     let name = name.and_then(|rest| Some(rest.split_once('>')?.0));
-    let mut numbers = groups.names.iter().filter(|(it, _)| name == Some(it));
+    let mut numbers = groups.names.iter().filter(|(it, _)| name == Some(*it));
     match (name, numbers.next(), numbers.next()) {
         (Some(name), Some(&(_, number)), None) => {
             cursor.position += name.len() + 2;
@@ -220,7 +220,7 @@ fn digit(
     cursor: &mut Cursor<'_>,
     at: usize,
     first: char,
-    groups: &GroupNames,
+    groups: &GroupNames<'_>,
     in_class: bool,
 ) -> Result<EcmaEscape, RegexError> {
     if !in_class && first != '0' {

@@ -31,21 +31,21 @@ struct EcmaFlags {
 }
 
 /// The groups of the pattern: an escape is a back-reference only if there is such a group.
-pub(super) struct GroupNames {
+pub(super) struct GroupNames<'p> {
     pub(super) captures: u32,
     /// The names, with the numbers of their groups.
-    pub(super) names: Vec<(String, u32)>,
+    pub(super) names: Vec<(&'p str, u32)>,
     /// Whether there may be a back-reference.
     may_refer: bool,
 }
 
-impl GroupNames {
+impl<'p> GroupNames<'p> {
     /// Whether a group has a name, so that `\k` refers to one.
     pub(super) fn is_named(&self) -> bool {
         !self.names.is_empty()
     }
 
-    fn scan(pattern: &str) -> Self {
+    fn scan(pattern: &'p str) -> Self {
         let mut found = Self {
             captures: 0,
             names: Vec::new(),
@@ -63,8 +63,8 @@ impl GroupNames {
                     let name = inside.strip_prefix("?<");
                     let name = name.filter(|name| !name.starts_with(['=', '!']));
                     found.captures += u32::from(name.is_some() || !inside.starts_with('?'));
-                    if let Some(name) = name.and_then(|name| Some(name.split_once('>')?.0)) {
-                        found.names.push((name.to_owned(), found.captures));
+                    if let Some(name) = name.and_then(group_name) {
+                        found.names.push((name, found.captures));
                     }
                 }
                 _ => {}
@@ -76,7 +76,7 @@ impl GroupNames {
 
 struct EcmaParser<'p> {
     cursor: Cursor<'p>,
-    names: GroupNames,
+    names: GroupNames<'p>,
     groups: Groups<EcmaFlags>,
     operators: bool,
 }
@@ -151,14 +151,9 @@ impl EcmaParser<'_> {
     /// Skips the rest of `(?<name>`.
     fn name(&mut self) -> Result<(), RegexError> {
         let at = self.cursor.position;
-        let name = self.cursor.rest().split('>').next().unwrap_or_default();
-        let closed = self.cursor.rest().len() > name.len();
-        let starts_well = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'));
-        let is_name =
-            |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200C}' | '\u{200D}');
-        if !closed || !starts_well || !name.chars().all(is_name) {
+        let Some(name) = group_name(self.cursor.rest()) else {
             return Err(RegexError::syntax(at, "this is not the name of a group"));
-        }
+        };
         self.cursor.position += name.len() + 1;
         Ok(())
     }
@@ -246,4 +241,13 @@ fn line_edge(start: bool, flags: EcmaFlags) -> Regular {
     } else {
         Regular::anchor(start)
     }
+}
+
+/// The name of a group before its `>`, if there is one here.
+fn group_name(text: &str) -> Option<&str> {
+    let starts = |c: char| c.is_alphabetic() || matches!(c, '_' | '$');
+    let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200C}' | '\u{200D}');
+    let end = text.find(|c| !goes_on(c))?;
+    let is_name = text.starts_with(starts) && text[end..].starts_with('>');
+    is_name.then(|| &text[..end])
 }

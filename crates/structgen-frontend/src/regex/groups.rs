@@ -3,6 +3,8 @@
 //! They are on an explicit stack, so nesting does not use the call stack. With [`RegexOptions::operators`], an
 //! alternative is an intersection of operands, and a part may be a complement.
 
+use std::ops::Range;
+
 use structgen_grammar::{CharSet, Regular};
 
 use super::behind::{MAX_WAYS, NoLookBehind, look_behind};
@@ -25,6 +27,8 @@ pub(super) struct Groups<F> {
     /// Whether groups stay in the tree, since the pattern may refer to them.
     keeps_groups: bool,
     references: Vec<Reference>,
+    /// The groups in operands of operators, which nothing can refer to.
+    lost: Vec<Range<u32>>,
 }
 
 /// A group that is still open.
@@ -67,6 +71,7 @@ impl<F: Copy> Groups<F> {
             captures: 0,
             keeps_groups: false,
             references: Vec::new(),
+            lost: Vec::new(),
         };
         groups.push_frame(0, None);
         groups
@@ -205,6 +210,12 @@ impl<F: Copy> Groups<F> {
         self.bar()?;
         let whole = self.frames.pop().map(OpenGroup::into_tree);
         let whole = whole.unwrap_or(Tree::Set(Regular::Empty));
+        for reference in &self.references {
+            if self.lost.iter().any(|lost| lost.contains(&reference.group)) {
+                let what = "a back-reference to a group in an operand of `&` or `~`";
+                return Err(RegexError::unsupported(reference.at, what));
+            }
+        }
         references::resolve(whole, &self.references, self.options.dialect)
     }
 
@@ -221,7 +232,7 @@ impl<F: Copy> Groups<F> {
             let whole = self.is_outermost() && !self.options.search;
             let operands = operands
                 .into_iter()
-                .map(|operand| border(operand, whole, and))
+                .map(|operand| self.border(operand, whole, and))
                 .collect::<Result<_, _>>()?;
             Tree::Set(Regular::Intersection(operands))
         };
@@ -259,7 +270,7 @@ impl<F: Copy> Groups<F> {
                 }
                 Piece::Fixed(set) | Piece::Set(set) => set,
                 Piece::Not(at) => return Err(nothing_to_complement(at)),
-                Piece::Complement(at, body) => Tree::Set(complement(body, whole, at)?),
+                Piece::Complement(at, body) => Tree::Set(self.complement(body, whole, at)?),
             };
             flush(&mut literal, &mut parts);
             parts.push(set);
@@ -311,11 +322,12 @@ impl<F: Copy> Groups<F> {
             Piece::Fixed(set) | Piece::Set(set) => set,
             Piece::Complement(..) | Piece::Not(_) => return Err(nothing_to_complement(at)),
         };
-        parts.push(if negated {
+        let piece = if negated {
             Piece::Complement(not, body)
         } else {
-            Piece::Set(Tree::Set(border(body, false, not)?))
-        });
+            Piece::Set(Tree::Set(self.border(body, false, not)?))
+        };
+        self.frame().parts.push(piece);
         Ok(())
     }
 
@@ -335,7 +347,7 @@ impl<F: Copy> Groups<F> {
         let body = match self.frame().parts.pop() {
             Some(Piece::Char(c)) => character(c),
             Some(Piece::Set(set)) => set,
-            Some(Piece::Complement(at, body)) => Tree::Set(complement(body, false, at)?),
+            Some(Piece::Complement(at, body)) => Tree::Set(self.complement(body, false, at)?),
             Some(Piece::Fixed(set)) if anything => set,
             Some(Piece::Fixed(_) | Piece::Not(_)) | None => {
                 return Err(RegexError::syntax(at, "there is nothing to repeat"));
@@ -343,6 +355,35 @@ impl<F: Copy> Groups<F> {
         };
         self.frame().parts.push(Piece::Fixed(body.repeat(min, max)));
         Ok(())
+    }
+
+    fn complement(&mut self, body: Tree, whole: bool, at: usize) -> Result<Regular, RegexError> {
+        Ok(Regular::Complement(self.border(body, whole, at)?.into()))
+    }
+
+    /// An operand, which is matched on its own. It may look around only if it is the whole text, since it cannot see
+    /// beyond itself, and nothing may refer to a group in it.
+    fn border(&mut self, operand: Tree, whole: bool, at: usize) -> Result<Regular, RegexError> {
+        let groups = operand.groups();
+        let references = &self.references[operand.references()];
+        if let Some(reference) = references.first() {
+            let what = "a back-reference in an operand of `&` or `~`";
+            return Err(RegexError::unsupported(reference.at, what));
+        }
+        if !groups.is_empty() {
+            self.lost.push(groups);
+        }
+        let operand = references::resolve(operand, &[], self.options.dialect)?;
+        if !looks(&operand) {
+            Ok(operand)
+        } else if whole {
+            Ok(whole_text(operand, false))
+        } else {
+            Err(RegexError::unsupported(
+                at,
+                "an operand of `&` or `~` that looks around and is not the whole pattern",
+            ))
+        }
     }
 
     fn count_look(&mut self, at: usize) -> Result<(), RegexError> {
@@ -386,29 +427,6 @@ fn character(c: char) -> Tree {
 
 fn nothing_to_complement(at: usize) -> RegexError {
     RegexError::syntax(at, "there is nothing to take the complement of")
-}
-
-fn complement(body: Tree, whole: bool, at: usize) -> Result<Regular, RegexError> {
-    Ok(Regular::Complement(border(body, whole, at)?.into()))
-}
-
-/// An operand, which is matched on its own. It may look around only if it is the whole text, since it cannot see beyond
-/// itself.
-fn border(operand: Tree, whole: bool, at: usize) -> Result<Regular, RegexError> {
-    let Tree::Set(operand) = operand else {
-        let what = "a group or a back-reference in an operand of `&` or `~`, in a pattern that refers to groups,";
-        return Err(RegexError::unsupported(at, what));
-    };
-    if !looks(&operand) {
-        Ok(operand)
-    } else if whole {
-        Ok(whole_text(operand, false))
-    } else {
-        Err(RegexError::unsupported(
-            at,
-            "an operand of `&` or `~` that looks around and is not the whole pattern",
-        ))
-    }
 }
 
 /// Whether the tree contains a look-around. Operands of operators were checked before.

@@ -6,10 +6,11 @@
 //! also available in the dialect of the crate `regex`. Lazy quantifiers match the same texts as greedy ones.
 //!
 //! Back-references, in the dialects that have them, are exact where the group has finitely many texts (10,000 at most),
-//! as in `(["']).*\1` or `(\d)\1{3}`. A pattern with any other is not regular, and an error with its position. So are
-//! references to a group of a look-around that has ended, or, in Python's dialect, to one that a repetition may leave as
-//! it was; atomic groups, possessive quantifiers, and look-aheads inside a look-behind that are repeated or look at more
-//! than one character before its end.
+//! as in `(["']).*\1` or `(\d)\1{3}`. Any other is an error with its position. So are references to a group of a
+//! look-around that has ended or of the same look-behind, of an operand of `&` or `~`, or, in Python's dialect, of a
+//! repetition that may leave it as it was, and references by a name that several groups have. Atomic groups, possessive
+//! quantifiers, and look-aheads inside a look-behind that are repeated or look at more than one character before its
+//! end are errors as well.
 
 mod anchored;
 mod behind;
@@ -161,7 +162,8 @@ const MAX_ANCHORS: u32 = 100;
 ///
 /// # Errors
 /// [`RegexErrorKind::Syntax`] if the pattern is invalid in the dialect, [`RegexErrorKind::Unsupported`] if it is valid
-/// but uses something unsupported, [`RegexErrorKind::Limit`] if it nests too deeply or has too many anchors.
+/// but uses something unsupported, [`RegexErrorKind::Limit`] if it nests too deeply, has too many anchors, or exceeds a
+/// limit on back-references.
 pub fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, RegexError> {
     let tree = match options.dialect {
         Dialect::Rust => rust::parse(pattern, options)?,

@@ -1,5 +1,6 @@
 //! The dialect of Python's module `re` (3.14, patterns of `str`).
 
+use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::{CharSet, Regular};
 
 use super::cursor::Cursor;
@@ -14,7 +15,7 @@ pub(super) fn parse(pattern: &str, options: RegexOptions) -> Result<Regular, Reg
     PythonParser {
         cursor: Cursor::new(pattern),
         groups: Groups::new(options, PythonFlags::default()).keeping_groups(may_refer(pattern)),
-        names: Vec::new(),
+        names: KeyedMap::default(),
         options,
     }
     .run()
@@ -34,7 +35,7 @@ struct PythonParser<'p> {
     cursor: Cursor<'p>,
     groups: Groups<PythonFlags>,
     /// The names of groups so far, with the groups' numbers.
-    names: Vec<(String, u32)>,
+    names: KeyedMap<&'p str, u32>,
     options: RegexOptions,
 }
 
@@ -125,18 +126,15 @@ impl<'p> PythonParser<'p> {
         if self.cursor.eat("P<") {
             let name = self.name('>')?;
             let number = self.groups.open_captured(at)?;
-            if self.names.iter().any(|(other, _)| other == name) {
-                return Err(RegexError::syntax(at, "another group has this name"));
-            }
-            self.names.push((name.to_owned(), number));
-            return Ok(());
+            return match self.names.insert(name, number) {
+                Some(_) => Err(RegexError::syntax(at, "another group has this name")),
+                None => Ok(()),
+            };
         }
         if self.cursor.eat("P=") {
             let name = self.name(')')?;
-            let found = self.names.iter().find(|(it, _)| it == name);
-            let number = found
-                .ok_or_else(|| RegexError::syntax(at, "no group has this name"))?
-                .1;
+            let number = self.names.get(name).copied();
+            let number = number.ok_or_else(|| RegexError::syntax(at, "no group has this name"))?;
             return self.refer(at, number);
         }
         for (start, what) in [
@@ -163,12 +161,14 @@ impl<'p> PythonParser<'p> {
     /// Reads the name of a group and the character after it.
     fn name(&mut self, end: char) -> Result<&'p str, RegexError> {
         let at = self.cursor.position;
-        let name = self.cursor.rest().split(end).next().unwrap_or_default();
-        let closed = self.cursor.rest().len() > name.len();
-        let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        if !closed || !starts_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        let rest = self.cursor.rest();
+        let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+        let starts_well = rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let length = length.filter(|&length| starts_well && rest[length..].starts_with(end));
+        let Some(length) = length else {
             return Err(RegexError::syntax(at, "this is not the name of a group"));
-        }
+        };
+        let name = &rest[..length];
         self.cursor.position += name.len() + 1;
         Ok(name)
     }

@@ -10,24 +10,40 @@
 //! round of a repetition forgets the groups in it; in Python, a reference to such a group matches nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use structgen_grammar::{CharSet, Regular};
 
 use super::groups::{look, looks};
-use super::texts::{MAX_TEXTS, NoTexts, Texts, set_of, texts};
+use super::texts::{MAX_BYTES, MAX_TEXTS, NoTexts, Texts, set_of, texts};
 use super::tree::{Node, NodeKind, Reference, Tree};
 use super::{Dialect, RegexError};
 
 /// The maximum number of parts, counted once for every assignment before the part.
 const MAX_PARTS: u32 = 100_000;
+/// The maximum weight of all sets that are built.
+const MAX_WEIGHT: usize = 2_000_000;
 /// The maximum number of look-arounds in the result.
 const MAX_LOOKS: u32 = 1_000;
 
 /// The texts of the groups that have matched.
-type Assignment = BTreeMap<u32, String>;
+type Assignment = BTreeMap<u32, Rc<str>>;
 
-/// For each assignment after a part, the texts that lead to it.
-type Outcomes = BTreeMap<Assignment, Regular>;
+/// A set, with the size of its tree. Parts of a tree are shared, but whoever walks it meets them again and again.
+#[derive(Clone, PartialEq)]
+struct Weighed {
+    set: Regular,
+    /// The number of nodes and bytes.
+    weight: usize,
+}
+
+/// What a part leads to.
+struct Outcomes {
+    /// For each assignment after the part, the texts that lead to it.
+    ways: BTreeMap<Assignment, Weighed>,
+    /// The texts of all ways, in a form that does not grow with their number.
+    all: Weighed,
+}
 
 /// The texts that a pattern matches.
 pub(super) fn resolve(
@@ -42,14 +58,18 @@ pub(super) fn resolve(
     };
     let mut resolver = Resolver {
         references,
-        referred,
         dialect,
         texts: 0,
         bytes: 0,
         parts: 0,
+        weight: 0,
     };
     let outcomes = resolver.outcomes(&tree, &Assignment::new(), &BTreeSet::new())?;
-    let set = union(outcomes.into_values().collect());
+    // Nothing is referred to later, so there is one way at most.
+    let set = match outcomes.ways.into_values().next() {
+        Some(whole) => whole.set,
+        None => Regular::Never,
+    };
     let mut looks = 0;
     let mut stack = vec![&set];
     while let Some(part) = stack.pop() {
@@ -57,8 +77,7 @@ pub(super) fn resolve(
         if looks > MAX_LOOKS {
             let what =
                 "anchors and look-arounds, once for each text of a group that is referred to,";
-            let at = references.first().map_or(0, |first| first.at);
-            return Err(RegexError::limit(at, what, MAX_LOOKS));
+            return Err(resolver.limit(what, MAX_LOOKS));
         }
         stack.extend(part.parts());
     }
@@ -67,13 +86,13 @@ pub(super) fn resolve(
 
 struct Resolver<'p> {
     references: &'p [Reference],
-    /// The groups that something refers to.
-    referred: BTreeSet<u32>,
     dialect: Dialect,
     /// The number of texts of groups, counted once for every assignment before the group.
     texts: usize,
+    /// The number of bytes in texts that were made.
     bytes: usize,
     parts: u32,
+    weight: usize,
 }
 
 impl Resolver<'_> {
@@ -85,20 +104,31 @@ impl Resolver<'_> {
         before: &Assignment,
         later: &BTreeSet<u32>,
     ) -> Result<Outcomes, RegexError> {
-        let unchanged = |set| Outcomes::from([(kept(before, later), set)]);
+        let unchanged = |set: Weighed| Outcomes {
+            ways: BTreeMap::from([(kept(before, later), set.clone())]),
+            all: set,
+        };
         let node = match tree {
-            Tree::Set(set) => return Ok(unchanged(set.clone())),
+            Tree::Set(set) => return Ok(unchanged(self.weighed(set.clone())?)),
             Tree::Node(node) => node,
         };
-        self.count_part(node)?;
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            return Err(self.limit("parts beside a back-reference", MAX_PARTS));
+        }
         match &node.kind {
             NodeKind::Concat(parts) => self.concat(parts, before, later),
             NodeKind::Union(arms) => {
-                let mut all = Ways::default();
+                let (mut ways, mut all) = (Ways::default(), Vec::new());
                 for arm in arms {
-                    all.extend(self.outcomes(arm, before, later)?);
+                    let outcomes = self.outcomes(arm, before, later)?;
+                    { outcomes.ways.into_iter() }.for_each(|(after, set)| ways.push(after, set));
+                    all.push(outcomes.all);
                 }
-                Ok(all.outcomes())
+                Ok(Outcomes {
+                    ways: self.merged(ways)?,
+                    all: self.union_of(all)?,
+                })
             }
             &NodeKind::Repeat { ref body, min, max } => {
                 self.repeat((node, body), (min, max), before, later)
@@ -109,41 +139,54 @@ impl Resolver<'_> {
                 negated,
                 ref body,
             } => {
-                if behind && let Some(inner) = self.first_within(node, self.of(node)) {
+                let own = &self.references[node.references.clone()];
+                let inner = own.iter().find(|it| node.groups.contains(&it.group));
+                if let Some(inner) = inner.filter(|_| behind) {
                     let what = "a back-reference to a group in the same look-behind";
                     return Err(RegexError::unsupported(inner.at, what));
                 }
                 // A look-around is not matched again in another way if what follows fails.
                 if !negated && let Some(group) = later.iter().find(|it| node.groups.contains(it)) {
-                    let at = self.reference_to(*group);
                     let what = "a back-reference to a group in a look-around";
-                    return Err(RegexError::unsupported(at, what));
+                    return Err(self.unsupported(node, *group, what));
                 }
-                let within = self.of(node).map(|it| it.group).collect();
-                let outcomes = self.outcomes(body, before, &within)?;
-                let set = union(outcomes.into_values().collect());
-                Ok(unchanged(look(opened, (behind, negated), set)?))
+                let within = own.iter().map(|it| it.group).collect();
+                let set = self.outcomes(body, before, &within)?.all.set;
+                Ok(unchanged(self.weighed(look(
+                    opened,
+                    (behind, negated),
+                    set,
+                )?)?))
             }
             &NodeKind::Group { number, ref body } => {
                 let outcomes = self.outcomes(body, before, later)?;
                 if !later.contains(&number) {
                     return Ok(outcomes);
                 }
-                let mut all = Ways::default();
-                for (after, set) in outcomes {
-                    for (text, looking) in self.texts_of(number, &set)? {
+                let mut ways = Ways::default();
+                for (after, set) in outcomes.ways {
+                    for (text, looking) in self.texts_of(node, number, &set.set)? {
                         let mut after = after.clone();
-                        let set = set_of(&text, &looking);
-                        after.insert(number, text);
-                        all.push(after, set);
+                        let set = self.weighed(set_of(&text, &looking))?;
+                        after.insert(number, text.into());
+                        ways.push(after, set);
                     }
                 }
-                Ok(all.outcomes())
+                Ok(Outcomes {
+                    ways: self.merged(ways)?,
+                    all: outcomes.all,
+                })
             }
             NodeKind::Reference(reference) => Ok(match before.get(&reference.group) {
-                Some(text) => unchanged(reference.of(text)),
-                None if self.dialect == Dialect::Python => Outcomes::new(),
-                None => unchanged(Regular::Empty),
+                Some(text) => {
+                    self.spend(text.len())?;
+                    unchanged(self.weighed(reference.of(text))?)
+                }
+                None if self.dialect == Dialect::Python => Outcomes {
+                    ways: BTreeMap::new(),
+                    all: self.weighed(Regular::Never)?,
+                },
+                None => unchanged(self.weighed(Regular::Empty)?),
             }),
         }
     }
@@ -162,31 +205,53 @@ impl Resolver<'_> {
             let references = &self.references[part.references()];
             later.extend(references.iter().map(|reference| reference.group));
         }
-        // What comes before the assignments differ stays outside of the union.
-        let mut common = Vec::new();
+        // What comes before the assignments differ stays outside of the union. What comes after it is the same for all
+        // ways as long as nothing in it is a reference.
+        let mut common: Vec<Weighed> = Vec::new();
         let mut ways = vec![(before.clone(), Vec::new())];
+        let mut all = Some(Vec::new());
         for (part, later) in parts.iter().zip(laters.iter().rev()) {
             if let Tree::Set(set) = part {
-                ways.iter_mut()
-                    .for_each(|(_, pieces)| pieces.push(set.clone()));
+                let set = self.weighed(set.clone())?;
+                self.spend(set.weight * ways.len())?;
+                let every = ways.iter_mut().map(|(_, pieces)| pieces).chain(&mut all);
+                every.for_each(|pieces: &mut Vec<Weighed>| pieces.push(set.clone()));
                 continue;
             }
+            let is_alike = ways.len() == 1 || part.references().is_empty();
             let mut next = Ways::default();
+            let mut any = None;
             for (assignment, pieces) in ways {
-                for (after, set) in self.outcomes(part, &assignment, later)? {
+                let outcomes = self.outcomes(part, &assignment, later)?;
+                for (after, set) in outcomes.ways {
                     let pieces = pieces.iter().cloned().chain([set]);
-                    next.push(after, concat(pieces.collect()));
+                    let set = self.concat_of(pieces.collect())?;
+                    next.push(after, set);
                 }
+                any = Some(outcomes.all);
             }
-            let outcomes = next.outcomes().into_iter();
-            ways = outcomes.map(|(after, set)| (after, vec![set])).collect();
+            all = all.filter(|_| is_alike);
+            if let Some(pieces) = &mut all {
+                pieces.extend(any);
+            }
+            let merged = self.merged(next)?.into_iter();
+            ways = merged.map(|(after, set)| (after, vec![set])).collect();
             if let [(_, pieces)] = &mut ways[..] {
-                common.append(pieces);
+                let pieces = std::mem::take(pieces);
+                common.append(&mut all.take().unwrap_or(pieces));
+                all = Some(Vec::new());
             }
         }
-        let whole = |pieces: Vec<Regular>| concat(common.iter().cloned().chain(pieces).collect());
-        let ways = ways.into_iter();
-        Ok(ways.map(|(after, pieces)| (after, whole(pieces))).collect())
+        let mut whole = BTreeMap::new();
+        for (after, pieces) in ways {
+            let pieces = common.iter().cloned().chain(pieces);
+            whole.insert(after, self.concat_of(pieces.collect())?);
+        }
+        let all = match all.filter(|_| !whole.is_empty()) {
+            Some(pieces) => self.concat_of(common.into_iter().chain(pieces).collect())?,
+            None => self.union_of(whole.values().cloned().collect())?,
+        };
+        Ok(Outcomes { ways: whole, all })
     }
 
     fn repeat(
@@ -197,117 +262,181 @@ impl Resolver<'_> {
         later: &BTreeSet<u32>,
     ) -> Result<Outcomes, RegexError> {
         let mut within = later.clone();
-        within.extend(self.of(node).map(|it| it.group));
+        let own = &self.references[node.references.clone()];
+        within.extend(own.iter().map(|it| it.group));
         // In ECMA-262, a round forgets the groups in it. None of them is here: a group is only set before a repetition
         // that contains it by an earlier round of an outer one.
         let start = kept(before, &within);
         let round = self.outcomes(body, &start, &within)?;
-        if self.dialect == Dialect::Python {
+        if self.dialect == Dialect::Python && max.is_none_or(|max| max > 1) {
             // All rounds must lead to the same, so that only the last one matters.
-            for after in round.keys().filter(|&after| *after != start) {
-                if self.outcomes(body, after, &within)? != round {
-                    let group = self.referred.range(node.groups.clone()).next();
-                    let at = group.map_or(0, |&group| self.reference_to(group));
+            for after in round.ways.keys().filter(|&after| *after != start) {
+                if self.outcomes(body, after, &within)?.ways != round.ways {
+                    let is_left = |group: &u32| {
+                        node.groups.contains(group)
+                            && round.ways.keys().any(|after| !after.contains_key(group))
+                    };
+                    let group = within.iter().copied().find(is_left);
                     let what = "a back-reference to a group that a repetition may leave as it was";
-                    return Err(RegexError::unsupported(at, what));
+                    return Err(self.unsupported(node, group.unwrap_or(node.groups.start), what));
                 }
             }
         }
-        let any = union(round.values().cloned().collect());
+        let any = round.all;
+        let all = self.repeat_of(any.clone(), min, max)?;
         let skipped = kept(before, later);
         let mut last = Ways::default();
-        for (after, set) in round {
+        for (after, set) in round.ways {
             last.push(kept(&after, later), set);
         }
-        let last = last.outcomes();
+        let last = self.merged(last)?;
         if last.keys().all(|after| *after == skipped) {
-            return Ok(Outcomes::from([(skipped, Regular::repeat(any, min, max))]));
+            let ways = BTreeMap::from([(skipped, all.clone())]);
+            return Ok(Outcomes { ways, all });
         }
-        let mut all = Ways::default();
+        let mut ways = Ways::default();
         if min == 0 {
-            all.push(skipped, Regular::Empty);
+            ways.push(skipped, self.weighed(Regular::Empty)?);
         }
-        if max == Some(0) {
-            return Ok(all.outcomes());
-        }
-        let rest = max.map(|max| max - 1);
-        let last_of = |after: Assignment, least: u32, most, set: Regular, all: &mut Ways| {
-            let earlier = Regular::repeat(any.clone(), least, most);
-            all.push(after, Regular::concat([earlier, set]));
-        };
         // In ECMA-262, a round beyond the least number of rounds takes something.
-        let takes_something = self.dialect != Dialect::Python && may_be_empty(&any);
-        for (after, set) in last {
+        let takes_something = self.dialect != Dialect::Python && may_be_empty(&any.set);
+        let rest = max.map(|max| max.saturating_sub(1));
+        for (after, set) in last.into_iter().filter(|_| max != Some(0)) {
             if !takes_something {
-                last_of(after, min.max(1) - 1, rest, set, &mut all);
+                let earlier = self.repeat_of(any.clone(), min.max(1) - 1, rest)?;
+                ways.push(after, self.concat_of(vec![earlier, set])?);
                 continue;
             }
-            if looks(&set) {
+            if looks(&set.set) {
                 let group = later.iter().find(|&group| node.groups.contains(group));
-                let at = group.map_or(0, |&group| self.reference_to(group));
+                let group = group.map_or(node.groups.start, |&group| group);
                 let what = "a back-reference to a group in a repetition of what may be empty";
-                return Err(RegexError::unsupported(at, what));
+                return Err(self.unsupported(node, group, what));
             }
             if max.is_none_or(|max| max > min) {
                 let something =
                     Regular::concat([Regular::Chars(CharSet::all()), Regular::any_text()]);
-                let taken = Regular::Intersection([set.clone(), something].into());
-                last_of(after.clone(), min, rest, taken, &mut all);
+                let taken = Regular::Intersection([set.set.clone(), something].into());
+                let taken = self.weighed(taken)?;
+                let earlier = self.repeat_of(any.clone(), min, rest)?;
+                ways.push(after.clone(), self.concat_of(vec![earlier, taken])?);
             }
             if min > 0 {
-                last_of(after, min - 1, Some(min - 1), set, &mut all);
+                let earlier = self.repeat_of(any.clone(), min - 1, Some(min - 1))?;
+                ways.push(after, self.concat_of(vec![earlier, set])?);
             }
         }
-        Ok(all.outcomes())
+        let ways = self.merged(ways)?;
+        Ok(Outcomes { ways, all })
     }
 
-    /// The references in a part.
-    fn of(&self, node: &Node) -> impl Iterator<Item = &Reference> {
-        self.references[node.references.clone()].iter()
+    /// The texts of a group.
+    fn texts_of(&mut self, node: &Node, group: u32, set: &Regular) -> Result<Texts, RegexError> {
+        let found = texts(set, &mut self.bytes).map_err(|refused| match refused {
+            NoTexts::TooMany => {
+                self.limit("texts of groups that are referred to", MAX_TEXTS as u32)
+            }
+            NoTexts::TooLong => self.limit(
+                "bytes in texts of groups that are referred to",
+                MAX_BYTES as u32,
+            ),
+            NoTexts::Infinite => {
+                let what = "a back-reference to a group with infinitely many texts";
+                self.unsupported(node, group, what)
+            }
+            NoTexts::Unlisted => {
+                let what = "a back-reference to a group whose texts cannot be listed";
+                self.unsupported(node, group, what)
+            }
+        })?;
+        self.texts += found.len();
+        if self.texts > MAX_TEXTS {
+            return Err(self.limit("texts of groups that are referred to", MAX_TEXTS as u32));
+        }
+        Ok(found)
     }
 
-    /// The first of these references whose group is in the part.
-    fn first_within<'r>(
-        &self,
-        node: &Node,
-        mut references: impl Iterator<Item = &'r Reference>,
-    ) -> Option<&'r Reference> {
-        references.find(|reference| node.groups.contains(&reference.group))
+    /// The sets of each assignment as one.
+    fn merged(&mut self, ways: Ways) -> Result<BTreeMap<Assignment, Weighed>, RegexError> {
+        let ways = ways.0.into_iter();
+        ways.map(|(after, sets)| Ok((after, self.union_of(sets)?)))
+            .collect()
     }
 
-    /// The position of the first reference to a group.
-    fn reference_to(&self, group: u32) -> usize {
-        let found = self.references.iter().find(|it| it.group == group);
-        found.map_or(0, |reference| reference.at)
+    fn concat_of(&mut self, parts: Vec<Weighed>) -> Result<Weighed, RegexError> {
+        self.joined(parts, Regular::Empty, Regular::concat)
     }
 
-    fn count_part(&mut self, node: &Node) -> Result<(), RegexError> {
-        self.parts += 1;
-        if self.parts > MAX_PARTS {
-            let at = self.references[node.references.start.min(self.references.len() - 1)].at;
-            let what = "parts beside a back-reference";
-            return Err(RegexError::limit(at, what, MAX_PARTS));
+    fn union_of(&mut self, arms: Vec<Weighed>) -> Result<Weighed, RegexError> {
+        self.joined(arms, Regular::Never, Regular::union)
+    }
+
+    fn joined(
+        &mut self,
+        mut parts: Vec<Weighed>,
+        none: Regular,
+        join: fn(Vec<Regular>) -> Regular,
+    ) -> Result<Weighed, RegexError> {
+        if parts.len() == 1 {
+            return Ok(parts.swap_remove(0));
+        }
+        let weight = 1 + parts.iter().map(|part| part.weight).sum::<usize>();
+        self.spend(weight)?;
+        let sets: Vec<Regular> = parts.into_iter().map(|part| part.set).collect();
+        let set = if sets.is_empty() { none } else { join(sets) };
+        Ok(Weighed { set, weight })
+    }
+
+    fn repeat_of(
+        &mut self,
+        body: Weighed,
+        min: u32,
+        max: Option<u32>,
+    ) -> Result<Weighed, RegexError> {
+        self.spend(body.weight + 1)?;
+        Ok(Weighed {
+            weight: body.weight + 1,
+            set: Regular::repeat(body.set, min, max),
+        })
+    }
+
+    fn weighed(&mut self, set: Regular) -> Result<Weighed, RegexError> {
+        let mut weight = 0;
+        let mut stack = vec![&set];
+        while let Some(part) = stack.pop() {
+            let own = match part {
+                Regular::Bytes(bytes) => 1 + bytes.len(),
+                Regular::Chars(set) => 1 + set.ranges().len(),
+                _ => 1,
+            };
+            weight += own;
+            self.spend(own)?;
+            stack.extend(part.parts());
+        }
+        Ok(Weighed { set, weight })
+    }
+
+    fn spend(&mut self, weight: usize) -> Result<(), RegexError> {
+        self.weight = self.weight.saturating_add(weight);
+        if self.weight > MAX_WEIGHT {
+            let what = "parts of the sets that a back-reference tells apart";
+            return Err(self.limit(what, MAX_WEIGHT as u32));
         }
         Ok(())
     }
 
-    /// The texts of a group.
-    fn texts_of(&mut self, group: u32, set: &Regular) -> Result<Texts, RegexError> {
-        let at = self.reference_to(group);
-        let too_many =
-            || RegexError::limit(at, "texts of groups that are referred to", MAX_TEXTS as u32);
-        let found = texts(set, &mut self.bytes).map_err(|refused| match refused {
-            NoTexts::TooMany => too_many(),
-            NoTexts::Infinite => RegexError::unsupported(
-                at,
-                "a back-reference to a group with infinitely many texts",
-            ),
-        })?;
-        self.texts += found.len();
-        if self.texts > MAX_TEXTS {
-            return Err(too_many());
-        }
-        Ok(found)
+    /// A limit was exceeded: an error at the first reference.
+    fn limit(&self, what: &'static str, limit: u32) -> RegexError {
+        let at = self.references.first().map_or(0, |first| first.at);
+        RegexError::limit(at, what, limit)
+    }
+
+    /// An error at the first reference to the group after the part.
+    fn unsupported(&self, node: &Node, group: u32, what: &'static str) -> RegexError {
+        let (before, after) = self.references.split_at(node.references.end);
+        let mut all = after.iter().chain(before);
+        let at = all.find(|it| it.group == group).map_or(0, |it| it.at);
+        RegexError::unsupported(at, what)
     }
 }
 
@@ -316,36 +445,26 @@ impl Reference {
     fn of(&self, text: &str) -> Regular {
         match self.fold {
             None => Regular::literal(text),
-            Some(fold) => concat(text.chars().map(|c| Regular::Chars(fold(c))).collect()),
+            Some(fold) => Regular::concat(text.chars().map(|c| Regular::Chars(fold(c)))),
         }
     }
 }
 
 /// Sets by the assignment that they lead to.
 #[derive(Default)]
-struct Ways(BTreeMap<Assignment, Vec<Regular>>);
+struct Ways(BTreeMap<Assignment, Vec<Weighed>>);
 
 impl Ways {
-    fn push(&mut self, after: Assignment, set: Regular) {
+    fn push(&mut self, after: Assignment, set: Weighed) {
         self.0.entry(after).or_default().push(set);
-    }
-
-    fn extend(&mut self, outcomes: Outcomes) {
-        for (after, set) in outcomes {
-            self.push(after, set);
-        }
-    }
-
-    fn outcomes(self) -> Outcomes {
-        let ways = self.0.into_iter();
-        ways.map(|(after, sets)| (after, union(sets))).collect()
     }
 }
 
 /// The assignment of the groups that are referred to later.
 fn kept(assignment: &Assignment, later: &BTreeSet<u32>) -> Assignment {
     let kept = assignment.iter().filter(|(group, _)| later.contains(group));
-    kept.map(|(&group, text)| (group, text.clone())).collect()
+    kept.map(|(&group, text)| (group, Rc::clone(text)))
+        .collect()
 }
 
 /// The same tree without groups that nothing refers to. Recursive: the nesting of groups is limited.
@@ -369,7 +488,14 @@ fn simplified(tree: Tree, referred: &BTreeSet<u32>) -> Result<Tree, RegexError> 
                 runs.map(|run| Tree::concat(run.to_vec())).collect(),
             ));
         }
-        NodeKind::Union(arms) => return Ok(Tree::union(all(arms)?)),
+        NodeKind::Union(arms) => {
+            let is_set = |arm: &Tree| matches!(arm, Tree::Set(_));
+            let (sets, mut arms): (Vec<_>, Vec<_>) = all(arms)?.into_iter().partition(is_set);
+            if !sets.is_empty() {
+                arms.push(Tree::union(sets));
+            }
+            return Ok(Tree::union(arms));
+        }
         NodeKind::Repeat { body, min, max } => {
             return Ok(simplified(body, referred)?.repeat(min, max));
         }
@@ -411,20 +537,5 @@ fn may_be_empty(set: &Regular) -> bool {
         Regular::Repeat { body, min, .. } => *min == 0 || may_be_empty(body),
         // The others do not look around.
         _ => set.takes_empty(),
-    }
-}
-
-fn concat(mut parts: Vec<Regular>) -> Regular {
-    match parts.len() {
-        1 => parts.swap_remove(0),
-        _ => Regular::concat(parts),
-    }
-}
-
-fn union(mut arms: Vec<Regular>) -> Regular {
-    match arms.len() {
-        0 => Regular::Never,
-        1 => arms.swap_remove(0),
-        _ => Regular::union(arms),
     }
 }

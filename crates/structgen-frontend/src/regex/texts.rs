@@ -8,7 +8,7 @@ use structgen_grammar::Regular;
 /// The maximum number of texts.
 pub(super) const MAX_TEXTS: usize = 10_000;
 /// The maximum number of bytes in texts, with those that are made on the way to longer ones.
-const MAX_BYTES: usize = 1 << 22;
+pub(super) const MAX_BYTES: usize = 1 << 22;
 
 /// Texts, each with the set of the same text that looks around, if it matches only at some positions.
 pub(super) type Texts = BTreeMap<String, Option<Regular>>;
@@ -20,6 +20,10 @@ pub(super) enum NoTexts {
     Infinite,
     /// There are too many.
     TooMany,
+    /// They are too long, or take too many bytes together.
+    TooLong,
+    /// They are those of an intersection or a complement, which are not listed.
+    Unlisted,
 }
 
 /// The texts of a set of texts. `bytes` counts the bytes of all texts that were made so far.
@@ -63,10 +67,7 @@ pub(super) fn texts(set: &Regular, bytes: &mut usize) -> Result<Texts, NoTexts> 
                 return Ok(if min == 0 { just("") } else { once });
             }
             let max = max.ok_or(NoTexts::Infinite)?;
-            let mut power = just("");
-            for _ in 0..min {
-                power = product(&power, &once, bytes)?;
-            }
+            let mut power = power(&once, min, bytes)?;
             let mut all = power.clone();
             for _ in min..max {
                 power = product(&power, &once, bytes)?;
@@ -74,8 +75,7 @@ pub(super) fn texts(set: &Regular, bytes: &mut usize) -> Result<Texts, NoTexts> 
             }
             Ok(all)
         }
-        // Intersections and complements are not listed, even where they are finite.
-        Regular::Intersection(_) | Regular::Complement(_) => Err(NoTexts::Infinite),
+        Regular::Intersection(_) | Regular::Complement(_) => Err(NoTexts::Unlisted),
     }
 }
 
@@ -92,6 +92,22 @@ fn product(left: &Texts, right: &Texts, bytes: &mut usize) -> Result<Texts, NoTe
             let looking = (here.is_some() || there.is_some())
                 .then(|| Regular::concat([set_of(one, here), set_of(other, there)]));
             add(&mut all, format!("{one}{other}"), looking)?;
+        }
+    }
+    Ok(all)
+}
+
+/// The texts, `count` times one after the other.
+fn power(once: &Texts, count: u32, bytes: &mut usize) -> Result<Texts, NoTexts> {
+    let (mut all, mut square) = (just(""), once.clone());
+    let mut left = count;
+    while left > 0 {
+        if left % 2 == 1 {
+            all = product(&all, &square, bytes)?;
+        }
+        left /= 2;
+        if left > 0 {
+            square = product(&square, &square, bytes)?;
         }
     }
     Ok(all)
@@ -127,7 +143,7 @@ fn add(all: &mut Texts, text: String, looking: Option<Regular>) -> Result<(), No
 fn spend(bytes: &mut usize, more: usize) -> Result<(), NoTexts> {
     *bytes = bytes.saturating_add(more);
     if *bytes > MAX_BYTES {
-        return Err(NoTexts::TooMany);
+        return Err(NoTexts::TooLong);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Syntax trees of patterns that refer back to groups.
+//! Syntax trees of patterns that may refer back to groups.
 //!
-//! A pattern without back-references is a [`Regular`] from the start. Otherwise, groups and references stay in the tree
-//! until the whole pattern is known; [`references`](super::references) then makes it a [`Regular`].
+//! All other patterns are [`Regular`] from the start. In these, groups and references stay in the tree until the whole
+//! pattern is known; [`references`](super::references) then makes it a [`Regular`].
 
 use std::ops::Range;
 

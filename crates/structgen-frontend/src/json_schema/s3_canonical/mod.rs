@@ -120,6 +120,10 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     evaluation: evaluation::Known<'j>,
     steps: u64,
     max_steps: u64,
+    /// The number of steps of attempts that came to nothing; they do not count otherwise.
+    vain_steps: u64,
+    /// Whether this is an attempt, in which nothing is dropped.
+    is_attempt: bool,
     /// The number of nested expansions in progress.
     nesting: usize,
     /// The nesting of schemas and nodes in progress, over all expansions, which bounds the stack.
@@ -155,6 +159,8 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             machines: matching::Machines::default(),
             evaluation: evaluation::Known::default(),
             steps: 0,
+            vain_steps: 0,
+            is_attempt: false,
             max_steps: options.limits.max_steps,
             nesting: 0,
             depth: 0,
@@ -331,7 +337,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
 
     /// The error for an unsupported keyword; if the options are lenient, records instead that it is dropped.
     pub(crate) fn refuse(&mut self, origin: Origin, reason: &str) -> Result<(), SchemaError> {
-        if self.options.lenient {
+        if self.options.lenient && !self.is_attempt {
             self.note(
                 origin,
                 Effect::Dropped {
@@ -345,6 +351,27 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             pointer: self.program.keyword_pointer(origin.schema, origin.keyword),
             reason: reason.to_owned(),
         })
+    }
+
+    /// Attempts a proof that only makes the result smaller: without one after some steps, and after an error, it is
+    /// `false`.
+    fn attempt(&mut self, proof: impl FnOnce(&mut Self) -> Result<bool, SchemaError>) -> bool {
+        /// The maximum number of steps of one attempt.
+        const MAX_STEPS: u64 = 20_000;
+        if self.vain_steps >= self.max_steps / 4 {
+            return false;
+        }
+        let (before, max_steps, was_attempt) = (self.steps, self.max_steps, self.is_attempt);
+        self.max_steps = max_steps.min(before + MAX_STEPS);
+        self.is_attempt = true;
+        let proven = proof(self).unwrap_or(false);
+        self.max_steps = max_steps;
+        self.is_attempt = was_attempt;
+        if !proven {
+            self.vain_steps += self.steps - before;
+            self.steps = before;
+        }
+        proven
     }
 
     /// Records, once per keyword, that it was dropped or narrowed.

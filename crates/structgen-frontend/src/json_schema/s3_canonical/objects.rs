@@ -235,7 +235,7 @@ impl<'j> Canonicalizer<'_, 'j> {
                 }
                 Member::Class(_) | Member::Additional => false,
             };
-            if counts_unless_unfit && self.always_has(own, node)? {
+            if counts_unless_unfit && self.attempt(|this| this.always_has(own, node)) {
                 return Ok(None);
             }
             members.push((member, node));
