@@ -330,6 +330,11 @@ fn patterns() {
             Refused("refer"),
         ),
         (
+            "a group of many arms with the same letters",
+            "(".to_owned() + &"[!-\u{2710}]|yy|".repeat(9_000) + r"a)\1",
+            Refused("refer"),
+        ),
+        (
             "many arms beside a reference",
             r"(\w{2})(?:".to_owned() + &"a|".repeat(20_000) + r"\1)",
             Refused("refer"),

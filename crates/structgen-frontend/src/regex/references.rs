@@ -481,12 +481,17 @@ fn simplified(tree: Tree, referred: &BTreeSet<u32>) -> Result<Tree, RegexError> 
     };
     let kind = match node.kind {
         NodeKind::Concat(parts) => {
-            let is_set = |part: &Tree| matches!(part, Tree::Set(_));
-            let parts = all(parts)?;
-            let runs = parts.chunk_by(|one, other| is_set(one) && is_set(other));
-            return Ok(Tree::concat(
-                runs.map(|run| Tree::concat(run.to_vec())).collect(),
-            ));
+            let (mut runs, mut sets) = (Vec::new(), Vec::new());
+            for part in all(parts)? {
+                if let Tree::Node(_) = part {
+                    runs.extend(run_of(&mut sets));
+                    runs.push(part);
+                } else {
+                    sets.push(part);
+                }
+            }
+            runs.extend(run_of(&mut sets));
+            return Ok(Tree::concat(runs));
         }
         NodeKind::Union(arms) => {
             let is_set = |arm: &Tree| matches!(arm, Tree::Set(_));
@@ -526,6 +531,11 @@ fn simplified(tree: Tree, referred: &BTreeSet<u32>) -> Result<Tree, RegexError> 
         kind @ NodeKind::Reference(_) => kind,
     };
     Ok(Tree::node(node.groups, node.references, kind))
+}
+
+/// The sets as one, unless there are none.
+fn run_of(sets: &mut Vec<Tree>) -> Option<Tree> {
+    (!sets.is_empty()).then(|| Tree::concat(std::mem::take(sets)))
 }
 
 /// Whether the empty text may be in the set, wherever a look-around in it stands.

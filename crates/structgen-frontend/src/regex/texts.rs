@@ -34,15 +34,20 @@ pub(super) fn texts(set: &Regular, bytes: &mut usize) -> Result<Texts, NoTexts> 
         Regular::Never => Ok(Texts::new()),
         Regular::Empty => Ok(just("")),
         // Patterns are made of whole characters.
-        Regular::Bytes(text) => Ok(std::str::from_utf8(text).map_or_else(|_| Texts::new(), just)),
+        Regular::Bytes(text) => {
+            spend(bytes, text.len())?;
+            Ok(std::str::from_utf8(text).map_or_else(|_| Texts::new(), just))
+        }
         Regular::ByteRange(..) => Ok(Texts::new()),
         Regular::Look { .. } => Ok(Texts::from([(String::new(), Some(set.clone()))])),
         Regular::Chars(set) => {
             let sizes = set.ranges().iter();
             let count = sizes.map(|&(low, high)| u32::from(high) - u32::from(low) + 1);
-            if count.sum::<u32>() as usize > MAX_TEXTS {
+            let count = count.sum::<u32>() as usize;
+            if count > MAX_TEXTS {
                 return Err(NoTexts::TooMany);
             }
+            spend(bytes, count)?;
             let chars = set.ranges().iter().flat_map(|&(low, high)| low..=high);
             Ok(chars.map(|c| (String::from(c), None)).collect())
         }
@@ -56,7 +61,7 @@ pub(super) fn texts(set: &Regular, bytes: &mut usize) -> Result<Texts, NoTexts> 
         Regular::Union(arms) => {
             let mut all = Texts::new();
             for arm in arms.iter() {
-                extend(&mut all, texts(arm, bytes)?)?;
+                extend(&mut all, texts(arm, bytes)?, bytes)?;
             }
             Ok(all)
         }
@@ -71,7 +76,7 @@ pub(super) fn texts(set: &Regular, bytes: &mut usize) -> Result<Texts, NoTexts> 
             let mut all = power.clone();
             for _ in min..max {
                 power = product(&power, &once, bytes)?;
-                extend(&mut all, power.clone())?;
+                extend(&mut all, power.clone(), bytes)?;
             }
             Ok(all)
         }
@@ -118,9 +123,12 @@ pub(super) fn set_of(text: &str, looking: &Option<Regular>) -> Regular {
     looking.clone().unwrap_or_else(|| Regular::literal(text))
 }
 
-fn extend(all: &mut Texts, more: Texts) -> Result<(), NoTexts> {
-    let mut more = more.into_iter();
-    more.try_for_each(|(text, looking)| add(all, text, looking))
+fn extend(all: &mut Texts, more: Texts, bytes: &mut usize) -> Result<(), NoTexts> {
+    for (text, looking) in more {
+        spend(bytes, text.len() + 1)?;
+        add(all, text, looking)?;
+    }
+    Ok(())
 }
 
 fn add(all: &mut Texts, text: String, looking: Option<Regular>) -> Result<(), NoTexts> {

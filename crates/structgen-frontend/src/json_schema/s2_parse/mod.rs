@@ -143,6 +143,11 @@ impl<'j> Program<'j> {
         self.schema_ref(id).keywords.is_empty()
     }
 
+    /// The number of schemas that were read.
+    pub(crate) fn count(&self) -> usize {
+        self.schemas.len()
+    }
+
     /// The values of `enum` and `const`, of all schemas.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &'j Json<'j>> {
         let keywords = self.schemas.iter().flat_map(|schema| &schema.keywords);

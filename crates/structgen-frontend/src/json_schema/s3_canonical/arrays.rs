@@ -134,25 +134,27 @@ impl<'j> Canonicalizer<'_, 'j> {
         const MAX_LISTED: usize = 1_000;
         /// The maximum number of values that equal items may have: each is an alternative of its own.
         const MAX_EQUAL: usize = 64;
-        static OF_TYPES: [Json<'static>; 3] = [Json::Null, Json::Bool(false), Json::Bool(true)];
         let rest = (arrays.rest != NodeId::NEVER).then_some(arrays.rest);
         let nodes: Vec<NodeId> = arrays.prefix.iter().copied().chain(rest).collect();
         // What references lead to is read when a node is expanded.
         for &node in &nodes {
             self.try_expand(node)?;
         }
-        let mut listed: Vec<&'j Json<'j>> = OF_TYPES.iter().chain(self.program.listed()).collect();
-        self.step(listed.len())?;
-        listed.sort_by(|one, other| one.compare(other));
-        listed.dedup_by(|one, other| one.same(other));
-        let literals: Vec<Literal> = { listed.iter() }.map(|it| self.value_literal(it)).collect();
+        let mut listed = self.listed()?;
         let mut all_listed = listed.len() <= MAX_LISTED;
+        if !all_listed {
+            listed = Rc::new([]);
+        }
+        let literals: Vec<Literal> = { listed.iter() }.map(|it| self.value_literal(it)).collect();
         for &node in &nodes {
             let own = self.literals(node);
             let others = literals.iter().map(|literal| literal.complement());
             let unlisted: Vec<Literal> = own.iter().copied().chain(others).collect();
             all_listed = all_listed && self.excludes_all(&unlisted)?;
         }
+        // The items after the prefix are two places if there may be so many.
+        let left = |max: u32| (max as usize).saturating_sub(arrays.prefix.len());
+        let places_of_rest = arrays.max.map_or(2, left).min(2);
         let mut equal = Vec::new();
         for (value, &literal) in listed.iter().zip(&literals).filter(|_| all_listed) {
             let mut places = 0;
@@ -161,7 +163,8 @@ impl<'j> Canonicalizer<'_, 'j> {
                 for &own in self.literals(node).iter() {
                     fits = fits && self.literal_holds(own, value, 0)?;
                 }
-                let count = if index < arrays.prefix.len() { 1 } else { 2 };
+                let in_prefix = index < arrays.prefix.len();
+                let count = if in_prefix { 1 } else { places_of_rest };
                 places += if fits { count } else { 0 };
             }
             if places >= 2 {
@@ -186,6 +189,20 @@ impl<'j> Canonicalizer<'_, 'j> {
             out.add_arrays(arrays);
         }
         Ok(())
+    }
+
+    /// All values of `enum` and `const`, with `null`, `false` and `true`: each once, sorted.
+    fn listed(&mut self) -> Result<Rc<[&'j Json<'j>]>, SchemaError> {
+        static OF_TYPES: [Json<'static>; 3] = [Json::Null, Json::Bool(false), Json::Bool(true)];
+        let schemas = self.program.count();
+        if self.listed.0 != schemas {
+            let mut all: Vec<&'j Json<'j>> = OF_TYPES.iter().chain(self.program.listed()).collect();
+            self.step(schemas + all.len())?;
+            all.sort_by(|one, other| one.compare(other));
+            all.dedup_by(|one, other| one.same(other));
+            self.listed = (schemas, all.into());
+        }
+        Ok(Rc::clone(&self.listed.1))
     }
 
     /// The arrays with an invalid item after the prefix. It is counted, unless its index is known.

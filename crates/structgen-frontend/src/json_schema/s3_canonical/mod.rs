@@ -112,6 +112,8 @@ pub(crate) struct Canonicalizer<'p, 'j> {
     /// The values of nodes that assert only these types.
     plain: Vec<(TypeSet, Rc<Values>)>,
     values: Vec<&'j Json<'j>>,
+    /// All values of `enum` and `const`, each once, sorted, and the number of schemas that they come from.
+    listed: (usize, Rc<[&'j Json<'j>]>),
     /// By address.
     value_ids: FxHashMap<*const Json<'j>, ValueId>,
     patterns: KeyedMap<&'j str, Result<Regular, String>>,
@@ -154,6 +156,7 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
             is_narrowed: false,
             plain: Vec::new(),
             values: Vec::new(),
+            listed: (0, Rc::new([])),
             value_ids: FxHashMap::default(),
             patterns: KeyedMap::default(),
             machines: matching::Machines::default(),
@@ -368,7 +371,8 @@ impl<'p, 'j> Canonicalizer<'p, 'j> {
         self.max_steps = max_steps;
         self.is_attempt = was_attempt;
         if !proven {
-            self.vain_steps += self.steps - before;
+            // A match that exceeds its budget counts as far more steps than there are.
+            self.vain_steps += (self.steps - before).min(MAX_STEPS);
             self.steps = before;
         }
         proven
