@@ -7,26 +7,26 @@ use structgen_frontend::regex::{Dialect, RegexErrorKind};
 
 use super::*;
 
-/// A pattern, to be printed and to be matched.
+/// A pattern that may refer to its groups, to be printed and to be matched.
 #[derive(Clone, Debug)]
-enum Pattern {
+enum Referring {
     Char(char),
     Either,
     End,
-    Sequence(Vec<Pattern>),
-    Choice(Vec<Pattern>),
+    Sequence(Vec<Referring>),
+    Choice(Vec<Referring>),
     /// A group with its number, which is given when the whole pattern is known.
-    Group(usize, Box<Pattern>),
+    Group(usize, Box<Referring>),
     /// A reference: any number at first, that of a group when the whole pattern is known.
     Reference(usize),
-    Repeat(Box<Pattern>, usize, Option<usize>),
-    Ahead(bool, Box<Pattern>),
+    Repeat(Box<Referring>, usize, Option<usize>),
+    Ahead(bool, Box<Referring>),
 }
 
 /// What the groups have matched: where it begins and ends.
 type Captures = Vec<Option<(usize, usize)>>;
 
-impl Pattern {
+impl Referring {
     fn each(&mut self, visit: &mut dyn FnMut(&mut Self)) {
         visit(self);
         match self {
@@ -183,24 +183,24 @@ struct Matching<'t> {
     python: bool,
 }
 
-fn pattern() -> impl Strategy<Value = Pattern> {
+fn pattern() -> impl Strategy<Value = Referring> {
     let leaf = prop_oneof![
-        2 => Just(Pattern::Char('a')),
-        2 => Just(Pattern::Char('b')),
-        1 => Just(Pattern::Either),
-        1 => Just(Pattern::End),
-        4 => (0_usize..4).prop_map(Pattern::Reference),
+        2 => Just(Referring::Char('a')),
+        2 => Just(Referring::Char('b')),
+        1 => Just(Referring::Either),
+        1 => Just(Referring::End),
+        4 => (0_usize..4).prop_map(Referring::Reference),
     ];
     leaf.prop_recursive(5, 16, 4, |inner| {
         prop_oneof![
-            4 => prop::collection::vec(inner.clone(), 0..4).prop_map(Pattern::Sequence),
-            2 => prop::collection::vec(inner.clone(), 2..4).prop_map(Pattern::Choice),
-            4 => inner.clone().prop_map(|body| Pattern::Group(0, body.into())),
+            4 => prop::collection::vec(inner.clone(), 0..4).prop_map(Referring::Sequence),
+            2 => prop::collection::vec(inner.clone(), 2..4).prop_map(Referring::Choice),
+            4 => inner.clone().prop_map(|body| Referring::Group(0, body.into())),
             2 => (inner.clone(), 0_usize..3, prop::option::of(0_usize..3)).prop_map(
-                |(body, min, more)| Pattern::Repeat(body.into(), min, more.map(|more| min + more))
+                |(body, min, more)| Referring::Repeat(body.into(), min, more.map(|more| min + more))
             ),
             1 => (any::<bool>(), inner.clone())
-                .prop_map(|(wanted, body)| Pattern::Ahead(wanted, body.into())),
+                .prop_map(|(wanted, body)| Referring::Ahead(wanted, body.into())),
             3 => (inner.clone(), inner, 0_usize..3, prop::option::of(0_usize..3), 0_usize..4).prop_map(
                 |(body, other, min, more, group)| rounds_and_reference(body, other, (min, more), group)
             ),
@@ -210,14 +210,14 @@ fn pattern() -> impl Strategy<Value = Pattern> {
 
 /// A repetition that may leave its group as it was, with a reference to some group after it.
 fn rounds_and_reference(
-    body: Pattern,
-    other: Pattern,
+    body: Referring,
+    other: Referring,
     (min, more): (usize, Option<usize>),
     group: usize,
-) -> Pattern {
-    let body = Pattern::Choice(vec![Pattern::Group(0, body.into()), other]);
-    let rounds = Pattern::Repeat(body.into(), min, more.map(|more| min + more));
-    Pattern::Sequence(vec![rounds, Pattern::Reference(group)])
+) -> Referring {
+    let body = Referring::Choice(vec![Referring::Group(0, body.into()), other]);
+    let rounds = Referring::Repeat(body.into(), min, more.map(|more| min + more));
+    Referring::Sequence(vec![rounds, Referring::Reference(group)])
 }
 
 #[test]

@@ -229,13 +229,14 @@ impl<'j> Canonicalizer<'_, 'j> {
             if node == NodeId::NEVER || self.is_proven_empty(node)? {
                 continue;
             }
-            let counts_unless_unfit = match member {
+            // It is there, or its absence meets the obligation as well.
+            let decides = match member {
                 Member::Property(index) => {
                     objects.properties[index].required || obligation.absent.contains(&index)
                 }
                 Member::Class(_) | Member::Additional => false,
             };
-            if counts_unless_unfit && self.attempt(|this| this.always_has(own, node)) {
+            if decides && self.attempt(|this| this.always_has(own, node)) {
                 return Ok(None);
             }
             members.push((member, node));
