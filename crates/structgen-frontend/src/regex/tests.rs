@@ -61,6 +61,7 @@ fn what_is_refused_is_refused_by_position() {
         r"(?=(a))\1",
         r"(?<=(a)\1)",
         r"(\b|a)*\1",
+        r"(?=(a)\1)a\1",
         r"(?<n>a)\k<m>",
         r"(?<n>a)\k",
         r"(?<n>a)|(?<n>b)\k<n>",
@@ -108,6 +109,7 @@ fn what_is_refused_is_refused_by_position() {
         (?=(a))\1: a back-reference to a group in a look-around is not supported (at byte 7 of the pattern)
         (?<=(a)\1): a back-reference to a group in the same look-behind is not supported (at byte 7 of the pattern)
         (\b|a)*\1: a back-reference to a group in a repetition of what may be empty is not supported (at byte 7 of the pattern)
+        (?=(a)\1)a\1: a back-reference to a group in a look-around is not supported (at byte 10 of the pattern)
         (?<n>a)\k<m>: no group has this name (at byte 7 of the pattern)
         (?<n>a)\k: no group has this name (at byte 7 of the pattern)
         (?<n>a)|(?<n>b)\k<n>: a back-reference to a name that several groups have is not supported (at byte 15 of the pattern)
@@ -239,6 +241,8 @@ fn python_refuses_in_the_same_way() {
         r"(a\1)",
         r"\1(a)",
         r"(?:(a)|b)*\1",
+        r"(?:(a)\1|b)*c\1",
+        r"(?:(a)(?:(b)|c))+\1\2",
         "(?P<n>a)(?P=m)",
         "(?P<n>a)(?P=n",
         "(?P<n>a)(?P<n>a)",
@@ -283,6 +287,8 @@ fn python_refuses_in_the_same_way() {
         (a\1): a group cannot refer to itself (at byte 2 of the pattern)
         \1(a): there is no group with this number before it (at byte 0 of the pattern)
         (?:(a)|b)*\1: a back-reference to a group that a repetition may leave as it was is not supported (at byte 10 of the pattern)
+        (?:(a)\1|b)*c\1: a back-reference to a group that a repetition may leave as it was is not supported (at byte 13 of the pattern)
+        (?:(a)(?:(b)|c))+\1\2: a back-reference to a group that a repetition may leave as it was is not supported (at byte 19 of the pattern)
         (?P<n>a)(?P=m): no group has this name (at byte 8 of the pattern)
         (?P<n>a)(?P=n: this is not the name of a group (at byte 12 of the pattern)
         (?P<n>a)(?P<n>a): another group has this name (at byte 8 of the pattern)
@@ -375,4 +381,16 @@ fn operators_are_refused_where_they_have_nothing_to_work_on() {
         (~(b$)): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
         (~(b$)): an operand of `&` or `~` that looks around and is not the whole pattern is not supported (at byte 1 of the pattern)
     "#]].assert_eq(&report);
+}
+
+#[test]
+fn operands_keep_groups_that_nothing_refers_to() {
+    let python = RegexOptions::python().with_operators(true);
+    for pattern in [r"(a)&\141", r"(a|\\)&\\1", "~(a)b"] {
+        assert!(parse(pattern, python).is_ok(), "{pattern}");
+    }
+    for (pattern, position) in [(r"((a|b)&[ab])\2", 12), (r"(a)(b&\1)", 6), (r"(a)~\1", 4)] {
+        let error = parse(pattern, python).expect_err(pattern);
+        assert_eq!(error.position, position, "{pattern}: {error}");
+    }
 }

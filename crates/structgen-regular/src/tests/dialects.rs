@@ -220,6 +220,7 @@ fn back_references() {
             // A group that has not matched matches nothing.
             (r"(?:(a)|b)\1c", &["aac"], &["bc", "bac", "ac"]),
             (r"(a)?b\1", &["aba"], &["b", "ab"]),
+            (r"(?:(a)|b)?c\1", &["aca"], &["bcb", "bc", "c"]),
             (r"(?P<q>'|`)x(?P=q)", &["'x'", "`x`"], &["'x`"]),
             (r"(?i)(s|ſ)\1", &["sS", "ſſ"], &["sſ"]),
             (r"(?i)(k)\1", &["kK", "\u{212A}k"], &["kx"]),
