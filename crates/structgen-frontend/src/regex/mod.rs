@@ -6,11 +6,14 @@
 //! also available in the dialect of the crate `regex`. Lazy quantifiers match the same texts as greedy ones.
 //!
 //! Back-references, in the dialects that have them, are exact where the group has finitely many texts (10,000 at most),
-//! as in `(["']).*\1` or `(\d)\1{3}`. Any other is an error with its position. So are references to a group of a
-//! look-around that has ended or of the same look-behind, of an operand of `&` or `~`, or, in Python's dialect, of a
-//! repetition that may leave it as it was, and references by a name that several groups have. Atomic groups, possessive
-//! quantifiers, and look-aheads inside a look-behind that are repeated or look at more than one character before its
-//! end are errors as well.
+//! as in `(["']).*\1` or `(\d)\1{3}`. These are errors with a position:
+//!
+//! - other back-references,
+//! - references from outside to a group in a look-around, and within a look-behind to a group in it,
+//! - references to a group in an operand of `&` or `~`, or to a name that several groups have,
+//! - in Python's dialect, references to a group in a repetition whose rounds do not all set it,
+//! - atomic groups and possessive quantifiers,
+//! - look-aheads in a look-behind that are repeated, or that look at more than one character before its end.
 
 mod anchored;
 mod behind;

@@ -1,13 +1,13 @@
-//! Back-references: what a pattern matches whose groups have finitely many texts is a regular set.
+//! Back-references: a pattern whose referenced groups have finitely many texts matches a regular set.
 //!
 //! At every position of a match, some groups have matched, each a certain text: their *assignment*. A part of the
-//! pattern leads from the assignment before it to several after it, each by a set of texts of its own. So a group that
-//! is referred to later is split by its texts, `(a|b)` into `a` and `b`, and a reference is the text that its group has
-//! in the assignment. An assignment has no group that nothing refers to later, so the ways meet again after the last
-//! reference.
+//! pattern leads from the assignment before it to one or more after it, each by a set of texts of its own. A group that
+//! is referred to later is therefore split by its texts, `(a|b)` into `a` and `b`, and a reference matches the text that
+//! its group has in the assignment. Groups that nothing refers to later are left out of assignments, so that the ways
+//! meet again after the last reference.
 //!
-//! A group keeps the text that it matched last. In ECMA-262, a group that has not matched is the empty text, and each
-//! round of a repetition forgets the groups in it; in Python, a reference to such a group matches nothing.
+//! A group keeps the text that it matched last. In ECMA-262, a reference to a group that has not matched matches the
+//! empty text, and each round of a repetition resets the groups in it; in Python, such a reference matches nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -29,7 +29,10 @@ const MAX_LOOKS: u32 = 1_000;
 /// The texts of the groups that have matched.
 type Assignment = BTreeMap<u32, Rc<str>>;
 
-/// A set, with the size of its tree. Parts of a tree are shared, but whoever walks it meets them again and again.
+/// Sets by the assignment that they lead to.
+type Ways = BTreeMap<Assignment, Vec<Weighed>>;
+
+/// A set, with the size of its tree. Parts of a tree are shared, but a walk visits each of their occurrences.
 #[derive(Clone, PartialEq)]
 struct Weighed {
     set: Regular,
@@ -70,11 +73,11 @@ pub(super) fn resolve(
         Some(whole) => whole.set,
         None => Regular::Never,
     };
-    let mut looks = 0;
+    let mut look_arounds = 0;
     let mut stack = vec![&set];
     while let Some(part) = stack.pop() {
-        looks += u32::from(matches!(part, Regular::Look { .. }));
-        if looks > MAX_LOOKS {
+        look_arounds += u32::from(matches!(part, Regular::Look { .. }));
+        if look_arounds > MAX_LOOKS {
             let what =
                 "anchors and look-arounds, once for each text of a group that is referred to,";
             return Err(resolver.limit(what, MAX_LOOKS));
@@ -122,7 +125,9 @@ impl Resolver<'_> {
                 let (mut ways, mut all) = (Ways::default(), Vec::new());
                 for arm in arms {
                     let outcomes = self.outcomes(arm, before, later)?;
-                    { outcomes.ways.into_iter() }.for_each(|(after, set)| ways.push(after, set));
+                    for (after, set) in outcomes.ways {
+                        ways.entry(after).or_default().push(set);
+                    }
                     all.push(outcomes.all);
                 }
                 Ok(Outcomes {
@@ -167,9 +172,9 @@ impl Resolver<'_> {
                 for (after, set) in outcomes.ways {
                     for (text, looking) in self.texts_of(node, number, &set.set)? {
                         let mut after = after.clone();
-                        let set = self.weighed(set_of(&text, &looking))?;
+                        let set = self.weighed(set_of(&text, looking.as_ref()))?;
                         after.insert(number, text.into());
-                        ways.push(after, set);
+                        ways.entry(after).or_default().push(set);
                     }
                 }
                 Ok(Outcomes {
@@ -226,7 +231,7 @@ impl Resolver<'_> {
                 for (after, set) in outcomes.ways {
                     let pieces = pieces.iter().cloned().chain([set]);
                     let set = self.concat_of(pieces.collect())?;
-                    next.push(after, set);
+                    next.entry(after).or_default().push(set);
                 }
                 any = Some(outcomes.all);
             }
@@ -264,8 +269,8 @@ impl Resolver<'_> {
         let mut within = later.clone();
         let own = &self.references[node.references.clone()];
         within.extend(own.iter().map(|it| it.group));
-        // In ECMA-262, a round forgets the groups in it. None of them is here: a group is only set before a repetition
-        // that contains it by an earlier round of an outer one.
+        // In ECMA-262, a round resets the groups in it. None of them is set here: only an earlier round of an outer
+        // repetition could have set a group before the repetition that contains it.
         let start = kept(before, &within);
         let round = self.outcomes(body, &start, &within)?;
         if self.dialect == Dialect::Python && max.is_none_or(|max| max > 1) {
@@ -287,7 +292,7 @@ impl Resolver<'_> {
         let skipped = kept(before, later);
         let mut last = Ways::default();
         for (after, set) in round.ways {
-            last.push(kept(&after, later), set);
+            last.entry(kept(&after, later)).or_default().push(set);
         }
         let last = self.merged(last)?;
         if last.keys().all(|after| *after == skipped) {
@@ -296,34 +301,36 @@ impl Resolver<'_> {
         }
         let mut ways = Ways::default();
         if min == 0 {
-            ways.push(skipped, self.weighed(Regular::Empty)?);
+            ways.insert(skipped, vec![self.weighed(Regular::Empty)?]);
         }
         // In ECMA-262, a round beyond the least number of rounds takes something.
         let takes_something = self.dialect != Dialect::Python && may_be_empty(&any.set);
         let rest = max.map(|max| max.saturating_sub(1));
         for (after, set) in last.into_iter().filter(|_| max != Some(0)) {
+            // How many rounds come before the last one, and the last one.
+            let mut ends = Vec::new();
             if !takes_something {
-                let earlier = self.repeat_of(any.clone(), min.max(1) - 1, rest)?;
-                ways.push(after, self.concat_of(vec![earlier, set])?);
-                continue;
-            }
-            if looks(&set.set) {
+                ends.push((min.max(1) - 1, rest, set));
+            } else if looks(&set.set) {
                 let group = later.iter().find(|&group| node.groups.contains(group));
                 let group = group.map_or(node.groups.start, |&group| group);
                 let what = "a back-reference to a group in a repetition of what may be empty";
                 return Err(self.unsupported(node, group, what));
+            } else {
+                if max.is_none_or(|max| max > min) {
+                    let something =
+                        Regular::concat([Regular::Chars(CharSet::all()), Regular::any_text()]);
+                    let taken = Regular::Intersection([set.set.clone(), something].into());
+                    ends.push((min, rest, self.weighed(taken)?));
+                }
+                if min > 0 {
+                    ends.push((min - 1, Some(min - 1), set));
+                }
             }
-            if max.is_none_or(|max| max > min) {
-                let something =
-                    Regular::concat([Regular::Chars(CharSet::all()), Regular::any_text()]);
-                let taken = Regular::Intersection([set.set.clone(), something].into());
-                let taken = self.weighed(taken)?;
-                let earlier = self.repeat_of(any.clone(), min, rest)?;
-                ways.push(after.clone(), self.concat_of(vec![earlier, taken])?);
-            }
-            if min > 0 {
-                let earlier = self.repeat_of(any.clone(), min - 1, Some(min - 1))?;
-                ways.push(after, self.concat_of(vec![earlier, set])?);
+            for (least, most, end) in ends {
+                let earlier = self.repeat_of(any.clone(), least, most)?;
+                let rounds = self.concat_of(vec![earlier, end])?;
+                ways.entry(after.clone()).or_default().push(rounds);
             }
         }
         let ways = self.merged(ways)?;
@@ -358,7 +365,7 @@ impl Resolver<'_> {
 
     /// The sets of each assignment as one.
     fn merged(&mut self, ways: Ways) -> Result<BTreeMap<Assignment, Weighed>, RegexError> {
-        let ways = ways.0.into_iter();
+        let ways = ways.into_iter();
         ways.map(|(after, sets)| Ok((after, self.union_of(sets)?)))
             .collect()
     }
@@ -447,16 +454,6 @@ impl Reference {
             None => Regular::literal(text),
             Some(fold) => Regular::concat(text.chars().map(|c| Regular::Chars(fold(c)))),
         }
-    }
-}
-
-/// Sets by the assignment that they lead to.
-#[derive(Default)]
-struct Ways(BTreeMap<Assignment, Vec<Weighed>>);
-
-impl Ways {
-    fn push(&mut self, after: Assignment, set: Weighed) {
-        self.0.entry(after).or_default().push(set);
     }
 }
 

@@ -94,8 +94,9 @@ fn product(left: &Texts, right: &Texts, bytes: &mut usize) -> Result<Texts, NoTe
     for (one, here) in left {
         for (other, there) in right {
             spend(bytes, one.len() + other.len() + 1)?;
-            let looking = (here.is_some() || there.is_some())
-                .then(|| Regular::concat([set_of(one, here), set_of(other, there)]));
+            let looking = (here.is_some() || there.is_some()).then(|| {
+                Regular::concat([set_of(one, here.as_ref()), set_of(other, there.as_ref())])
+            });
             add(&mut all, format!("{one}{other}"), looking)?;
         }
     }
@@ -119,8 +120,8 @@ fn power(once: &Texts, count: u32, bytes: &mut usize) -> Result<Texts, NoTexts> 
 }
 
 /// The set of one text.
-pub(super) fn set_of(text: &str, looking: &Option<Regular>) -> Regular {
-    looking.clone().unwrap_or_else(|| Regular::literal(text))
+pub(super) fn set_of(text: &str, looking: Option<&Regular>) -> Regular {
+    looking.cloned().unwrap_or_else(|| Regular::literal(text))
 }
 
 fn extend(all: &mut Texts, more: Texts, bytes: &mut usize) -> Result<(), NoTexts> {

@@ -140,7 +140,7 @@ impl Tree {
     }
 }
 
-/// The smallest range that has both, of which an empty one counts for nothing.
+/// Returns the smallest range that contains both; an empty range adds nothing.
 fn joined<T: Ord + Copy>(left: Range<T>, right: Range<T>) -> Range<T> {
     match (left.is_empty(), right.is_empty()) {
         (true, _) => right,

@@ -6,6 +6,7 @@ use super::branch::Branch;
 use super::{Arrays, Canonicalizer, Counted, NodeId, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s1_json::Json;
+use crate::json_schema::s2_parse::Part;
 use crate::json_schema::s2_parse::atoms::{Atom, Elements, ItemCount, Literal, Origin};
 
 impl<'j> Canonicalizer<'_, 'j> {
@@ -152,20 +153,19 @@ impl<'j> Canonicalizer<'_, 'j> {
             let unlisted: Vec<Literal> = own.iter().copied().chain(others).collect();
             all_listed = all_listed && self.excludes_all(&unlisted)?;
         }
-        // The items after the prefix are two places if there may be so many.
+        // Two items after the prefix can be equal, unless only one is allowed.
         let left = |max: u32| (max as usize).saturating_sub(arrays.prefix.len());
         let places_of_rest = arrays.max.map_or(2, left).min(2);
         let mut equal = Vec::new();
         for (value, &literal) in listed.iter().zip(&literals).filter(|_| all_listed) {
             let mut places = 0;
             for (index, &node) in nodes.iter().enumerate() {
-                let mut fits = true;
-                for &own in self.literals(node).iter() {
-                    fits = fits && self.literal_holds(own, value, 0)?;
+                let own = self.literals(node);
+                let own: Vec<_> = own.iter().map(|&literal| Part::Literal(literal)).collect();
+                if self.all_hold(&own, value, 0)? {
+                    let in_prefix = index < arrays.prefix.len();
+                    places += if in_prefix { 1 } else { places_of_rest };
                 }
-                let in_prefix = index < arrays.prefix.len();
-                let count = if in_prefix { 1 } else { places_of_rest };
-                places += if fits { count } else { 0 };
             }
             if places >= 2 {
                 equal.push(literal);

@@ -40,7 +40,7 @@ impl<'j> Canonicalizer<'_, 'j> {
         Ok(true)
     }
 
-    pub(super) fn literal_holds(
+    fn literal_holds(
         &mut self,
         literal: Literal,
         value: &Json<'_>,
