@@ -127,7 +127,6 @@ fn remove(value: &mut Value, path: &[String]) {
 /// Why a schema may be refused: what is known not to be compiled, and limits.
 const REASONS: &[&str] = &[
     "its negation asks for two equal items",
-    "distinct items that differ by position are not counted",
     "applies itself to the same value without end",
     "exceed the limit",
     "exceeds the limit",

@@ -42,18 +42,7 @@ impl Call<'_> {
         if missing == 0 {
             return Ok(Some((0, values)));
         }
-        if missing > MAX_DISTINCT {
-            return Err(StepError::Limit(LimitExceeded {
-                what: "items that have to be distinct",
-                limit: u64::from(MAX_DISTINCT),
-            }));
-        }
-        if !shape.prefix.is_empty() && !shape.tallies.is_empty() {
-            return Err(StepError::Limit(LimitExceeded {
-                what: "tallies of distinct items that differ by place",
-                limit: 0,
-            }));
-        }
+        check_missing(missing)?;
         if shape.prefix.is_empty() {
             // All items are of one kind, so it does not matter which value the next one takes: one fewer is left, at
             // worst the cheapest.
@@ -86,62 +75,12 @@ impl Call<'_> {
             };
             return Ok(cost.map(|cost| (cost, values)));
         }
-        self.distinct_in_order(shape, counts.members, missing, values, depth)
-    }
-
-    /// The same if the possible values depend on the index: every index must have a value of its own (Hall, 1935).
-    fn distinct_in_order(
-        &self,
-        shape: &ArrayProgram,
-        from: u32,
-        missing: u32,
-        values: Excluded,
-        depth: u32,
-    ) -> Result<Option<Left>, StepError> {
-        // With as many values as there are items, any choice of the others leaves one.
-        let enough = missing as usize + 1;
-        let mut places: Vec<Vec<ValueId>> = Vec::new();
-        let mut cost = 0_u64;
-        for place in from..from + missing {
-            let mut domain: Vec<(u64, ValueId)> = Vec::new();
-            for alternative in shape.slot(place).into_iter().flatten() {
-                if self.fits(alternative.node, depth) {
-                    domain.extend(
-                        self.fresh(alternative.node, depth, values, enough)?
-                            .iter()
-                            .cloned(),
-                    );
-                }
-            }
-            let Some(dearest) = domain.iter().map(|(cost, _)| *cost).max() else {
-                return Ok(None);
-            };
-            cost = cost.saturating_add(dearest).saturating_add(1);
-            let mut domain: Vec<ValueId> = domain.into_iter().map(|(_, value)| value).collect();
-            domain.sort();
-            domain.dedup();
-            if domain.len() < enough {
-                places.push(domain);
-            }
-        }
-        if !is_matching(&places, None) {
-            return Ok(None);
-        }
-        let mut excluded = values;
-        let mut scarce: Vec<ValueId> = places.iter().flatten().copied().collect();
-        scarce.sort();
-        scarce.dedup();
-        for value in scarce {
-            if !is_matching(&places, Some(value)) {
-                excluded = self.values().with(excluded, value);
-            }
-        }
-        Ok(Some((cost, excluded)))
+        self.distinct_in_order(shape, counts, values, depth)
     }
 
     /// Returns up to `n` values of what begins at the node that are not in `values`, each with its cost, the cheapest
     /// known first; fewer only if there are no more.
-    fn fresh(
+    pub(super) fn fresh(
         &self,
         node: NodeId,
         depth: u32,
@@ -341,34 +280,13 @@ fn cheapest_of(groups: Vec<Group>, n: usize) -> Option<u64> {
     })
 }
 
-/// Returns whether every index can have a value of its own other than `but`: augmenting paths (Berge, 1957).
-fn is_matching(places: &[Vec<ValueId>], but: Option<ValueId>) -> bool {
-    use rustc_hash::FxHashSet;
-
-    fn place_finds(
-        place: usize,
-        places: &[Vec<ValueId>],
-        but: Option<ValueId>,
-        taken: &mut FxHashMap<ValueId, usize>,
-        tried: &mut FxHashSet<ValueId>,
-    ) -> bool {
-        for &value in &places[place] {
-            if Some(value) == but || !tried.insert(value) {
-                continue;
-            }
-            let free = match taken.get(&value).copied() {
-                None => true,
-                Some(other) => place_finds(other, places, but, taken, tried),
-            };
-            if free {
-                taken.insert(value, place);
-                return true;
-            }
-        }
-        false
+/// Checks that an array does not need too many more items that are distinct.
+pub(super) fn check_missing(items: u32) -> Result<(), StepError> {
+    if items <= MAX_DISTINCT {
+        return Ok(());
     }
-
-    let mut taken = FxHashMap::default();
-    (0..places.len())
-        .all(|place| place_finds(place, places, but, &mut taken, &mut FxHashSet::default()))
+    Err(StepError::Limit(LimitExceeded {
+        what: "items that have to be distinct",
+        limit: u64::from(MAX_DISTINCT),
+    }))
 }

@@ -22,6 +22,7 @@ mod guides;
 mod items;
 mod members;
 mod next;
+mod places;
 mod register;
 mod sets;
 mod sketch;

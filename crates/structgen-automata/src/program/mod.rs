@@ -41,7 +41,7 @@ pub(crate) use left_recursion::LeftRecursion;
 pub(crate) use levels::MAX_NEEDED_LEVELS;
 pub(crate) use lower::{Lowered, lower};
 pub(crate) use measure::{Inside, Measures};
-pub(crate) use plan::{Bounds, Counts, Group, MembersLeft, Use};
+pub(crate) use plan::{Bounds, Counts, Group, MAX_STATES, MembersLeft, Use};
 pub(crate) use related::{RelatedPlace, RelatedValue, built, compared, order};
 pub(crate) use terminals::ReadyTerminals;
 pub use terminals::any_string;

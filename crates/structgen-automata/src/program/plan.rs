@@ -22,7 +22,7 @@ pub(crate) struct Counts {
 }
 
 /// The maximum number of combinations of counts kept in one call; this bounds its memory.
-pub(super) const MAX_STATES: usize = 1 << 16;
+pub(crate) const MAX_STATES: usize = 1 << 16;
 
 /// The maximum number of undeclared members that an object may need, since the cost of each is looked up.
 const MAX_MISSING: u32 = 1 << 16;
@@ -97,6 +97,14 @@ impl Bounds {
             .iter()
             .zip(all)
             .all(|(bound, count)| *count >= bound.min)
+    }
+
+    /// Returns the tallies whose counts still matter: those that are not met, and those with a maximum.
+    pub(crate) fn open(&self, counts: &Counts) -> u32 {
+        let tallies = self.0[1..].iter().zip(&counts.tallies).enumerate();
+        tallies.fold(0, |open, (i, (bound, count))| {
+            open | u32::from(bound.max.is_some() || *count < bound.min) << i
+        })
     }
 
     /// Returns what the counts lack.
@@ -284,17 +292,15 @@ fn way_back(states: &[(Counts, u64, usize)], last: usize) -> Vec<(Counts, u64)> 
     way
 }
 
-/// Returns the least cost over only those tallies that are not met yet or have a maximum.
+/// Returns the least cost over only those tallies whose counts still matter.
 fn open_tallies(
     bounds: &Bounds,
     counts: &Counts,
     mut groups: Vec<Group>,
     meter: Meter<'_>,
 ) -> Result<Option<u64>, LimitExceeded> {
-    let is_open = |&i: &usize| {
-        let bound = bounds.0[i + 1];
-        bound.max.is_some() || counts.tallies[i] < bound.min
-    };
+    let open = bounds.open(counts);
+    let is_open = |&i: &usize| open >> i & 1 == 1;
     let open: Vec<usize> = (0..counts.tallies.len()).filter(is_open).collect();
     let narrowed = |tallies: u32| {
         let bits = open.iter().enumerate();

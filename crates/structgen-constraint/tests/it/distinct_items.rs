@@ -1,12 +1,16 @@
 //! Arrays of distinct items: how they are written, what they cost, and how deep they nest.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 use structgen_constraint::{CompiledConstraint, ConstraintOptions};
 use structgen_frontend::json_schema::{Profile, SchemaOptions, compile_str};
 use structgen_grammar::{Indent, Whitespace};
 use structgen_vocab::TokenId;
 
-use crate::support::{compile, vocabulary, walk_and_compare, walk_and_hold};
+use crate::support::{
+    SplitMix, compile, texts, try_compile, vocabulary, walk_and_compare, walk_and_hold,
+};
 
 #[test]
 fn what_distinct_items_are_promised_to_cost_is_enough_in_every_form() {
@@ -157,4 +161,103 @@ fn distinct_items_are_indented_like_others() {
         };
         assert_eq!(lines(&String::from_utf8_lossy(&text)), lines(&pretty));
     }
+}
+
+/// Some of six letters: the bits of a set.
+fn some(random: &mut SplitMix) -> u32 {
+    (random.below(63) + 1) as u32
+}
+
+fn letters(numbers: impl IntoIterator<Item = u32>) -> Value {
+    let letter = |number: u32| ["a", "b", "c", "d", "e", "f"][number as usize];
+    numbers.into_iter().map(letter).collect()
+}
+
+fn listed(set: u32) -> Value {
+    json!({"enum": letters((0..6).filter(|i| set >> i & 1 == 1))})
+}
+
+/// Returns all arrays of distinct numbers below 6 with up to `most` items.
+fn arrays(most: usize) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    let mut begin = 0;
+    for _ in 0..most {
+        let end = all.len();
+        for i in begin..end {
+            let fresh = (0..6).filter(|number| !all[i].contains(number));
+            let longer: Vec<Vec<u32>> = fresh.map(|it| [&all[i][..], &[it]].concat()).collect();
+            all.extend(longer);
+        }
+        begin = end;
+    }
+    all
+}
+
+#[test]
+fn tuples_of_distinct_items_that_are_counted_are_exactly_those_by_definition() {
+    let (all, tables) = (arrays(4), vocabulary());
+    let (mut compiled, mut impossible) = (0, 0);
+    for seed in 0..400 {
+        let mut random = SplitMix::new(seed);
+        let prefix: Vec<u32> = (0..=random.below(4)).map(|_| some(&mut random)).collect();
+        let rest = some(&mut random) & some(&mut random);
+        let min_items = random.below(4);
+        let max_items = min_items.max(random.below(5));
+        let counted: Vec<(u32, usize, usize)> = (0..=random.below(3))
+            .map(|_| {
+                let min = random.below(3);
+                let max = [min + random.below(3), usize::MAX][random.below(2)];
+                (some(&mut random), min, max)
+            })
+            .collect();
+        let contains = counted.iter().map(|&(set, min, max)| {
+            let mut contains = json!({"contains": listed(set), "minContains": min});
+            if max != usize::MAX {
+                contains["maxContains"] = json!(max);
+            }
+            contains
+        });
+        let mut schema = json!({
+            "type": "array", "uniqueItems": true, "minItems": min_items, "maxItems": max_items,
+            "prefixItems": prefix.iter().map(|&set| listed(set)).collect::<Vec<Value>>(),
+            "items": false, "allOf": contains.collect::<Vec<Value>>(),
+        });
+        if rest != 0 {
+            schema["items"] = listed(rest);
+        }
+        let is_valid = |items: &&Vec<u32>| {
+            let of = |i: usize| prefix.get(i).copied().unwrap_or(rest);
+            let bounds = min_items..=max_items;
+            bounds.contains(&items.len())
+                && { items.iter().enumerate() }.all(|(i, item)| of(i) >> item & 1 == 1)
+                && counted.iter().all(|&(set, min, max)| {
+                    let count = items.iter().filter(|&item| set >> item & 1 == 1).count();
+                    (min..=max).contains(&count)
+                })
+        };
+        let valid = all.iter().filter(is_valid);
+        let valid: BTreeSet<String> = valid
+            .map(|items| letters(items.iter().copied()).to_string())
+            .collect();
+        let text = schema.to_string();
+        let options = SchemaOptions::new().with_whitespace(Whitespace::Compact);
+        let constraint = match compile_str(&text, &options) {
+            Ok(schema) => try_compile(schema.grammar, &tables).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match constraint {
+            Ok(constraint) => {
+                assert_eq!(texts(&constraint), valid, "{text}");
+                walk_and_hold(&constraint, seed, 20);
+                walk_and_hold(&constraint, seed + 1, 20);
+                walk_and_compare(&constraint, seed, 0);
+                compiled += 1;
+            }
+            Err(error) => {
+                assert!(valid.is_empty(), "{text}: {error}");
+                impossible += 1;
+            }
+        }
+    }
+    assert!(compiled > 150 && impossible > 50, "{compiled} {impossible}");
 }

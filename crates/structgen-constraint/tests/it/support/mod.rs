@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use structgen_constraint::{
-    CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables, oracle,
+    CompileError, CompiledConstraint, ConstraintOptions, Matcher, VocabularyTables, oracle,
 };
 use structgen_grammar::{
     ArrayShape, Expr, ExprId, Grammar, GrammarBuilder, JsonForm, NumberSet, ObjectShape, Slot,
@@ -114,12 +114,19 @@ pub(crate) fn compile(grammar: Grammar) -> CompiledConstraint {
 }
 
 pub(crate) fn compile_with(grammar: Grammar, tables: &Arc<VocabularyTables>) -> CompiledConstraint {
+    try_compile(grammar, tables).unwrap()
+}
+
+pub(crate) fn try_compile(
+    grammar: Grammar,
+    tables: &Arc<VocabularyTables>,
+) -> Result<CompiledConstraint, CompileError> {
     let eos = tables.vocabulary().special_token("<eos>").unwrap();
     let options = ConstraintOptions {
         eos: vec![eos],
         ..ConstraintOptions::default()
     };
-    CompiledConstraint::new(grammar, tables, &options).unwrap()
+    CompiledConstraint::new(grammar, tables, &options)
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).

@@ -12,13 +12,6 @@ const MAX_PLACES: u32 = 1_000;
 
 impl Lowering<'_, '_, '_, '_> {
     pub(super) fn arrays(&mut self, arrays: &Arrays) -> Result<Option<ExprId>, SchemaError> {
-        if arrays.unique.is_some()
-            && !arrays.prefix.is_empty()
-            && let Some(counted) = arrays.counted.first()
-        {
-            let reason = "distinct items that differ by position are not counted";
-            self.canonical.refuse(counted.origin, reason)?;
-        }
         if let Some(counted) = arrays.counted.get(MAX_TALLIES) {
             let reason = "too many kinds of items are counted";
             self.canonical.refuse(counted.origin, reason)?;
