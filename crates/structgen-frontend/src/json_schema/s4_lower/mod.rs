@@ -287,7 +287,10 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         }
         self.strings(&values.strings, &mut arms);
         for point in &values.points {
-            let set = NumberSet::point(point.clone());
+            let set = NumberSet {
+                written_whole: self.writes_integers_whole() && point.is_integer(),
+                ..NumberSet::point(point.clone())
+            };
             arms.push(self.builder.expr(Expr::Number(set)));
         }
         for numbers in &values.numbers {
@@ -341,6 +344,11 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
         }
     }
 
+    /// `1.0` is an integer for JSON Schema, but few parsers read it as one, and nobody expects it where a 1 is listed.
+    fn writes_integers_whole(&self) -> bool {
+        self.canonical.options.profile != Profile::Exact
+    }
+
     fn numbers(&mut self, numbers: &Numbers) -> Result<ExprId, SchemaError> {
         let mut set = numbers.set.clone();
         set.not_multiples_of = numbers
@@ -350,8 +358,7 @@ impl<'c, 'p, 'j, 'b> Lowering<'c, 'p, 'j, 'b> {
             .collect();
         set.not_multiples_of.sort();
         set.not_multiples_of.dedup();
-        // `1.0` is an integer for JSON Schema, but few parsers read it as one.
-        if self.canonical.options.profile != Profile::Exact {
+        if self.writes_integers_whole() {
             set.written_whole |= set.multiples_of.iter().any(Decimal::is_integer);
         }
         // The search for a number that is a multiple of none of some divisors is long where few are left. What is

@@ -32,14 +32,14 @@ fn strings_and_numbers_come_from_the_input_but_listed_ones_do_not() {
         &schema,
         &grounded(),
         &expect![[r##"
-        # ::= json-object({ "name": #/properties/name, "age": #/properties/age, "born": #/properties/born, "kind": #/properties/kind, "size": #/properties/size, "member": #/properties/member })
-        #/properties/name ::= input(json-string(length 0..=9))
-        #/properties/age ::= input(json-number(multiple of 1, written whole))
-        #/properties/born ::= input(date: json-string([0-9]{4} "-" (("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8]) | (("04" | "06" | "09" | "11") | ("01" | "03" | "05" | "07" | "08" | "10" | "12")) "-" ("29" | "30") | ("01" | "03" | "05" | "07" | "08" | "10" | "12") "-" "31") | ([0-9] [0-9] ("0" [48] | [2468] [048] | [13579] [26]) | ("00" | ("0" [48] | [2468] [048] | [13579] [26])) "00") "-02-29"))
-        #/properties/kind ::= json-string("a" | "b") | json-number(>= 1, <= 1)
-        #/properties/size ::= json-number(>= 3, <= 3)
-        #/properties/member ::= "true" | "false"
-    "##]],
+            # ::= json-object({ "name": #/properties/name, "age": #/properties/age, "born": #/properties/born, "kind": #/properties/kind, "size": #/properties/size, "member": #/properties/member })
+            #/properties/name ::= input(json-string(length 0..=9))
+            #/properties/age ::= input(json-number(multiple of 1, written whole))
+            #/properties/born ::= input(date: json-string([0-9]{4} "-" (("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8]) | (("04" | "06" | "09" | "11") | ("01" | "03" | "05" | "07" | "08" | "10" | "12")) "-" ("29" | "30") | ("01" | "03" | "05" | "07" | "08" | "10" | "12") "-" "31") | ([0-9] [0-9] ("0" [48] | [2468] [048] | [13579] [26]) | ("00" | ("0" [48] | [2468] [048] | [13579] [26])) "00") "-02-29"))
+            #/properties/kind ::= json-string("a" | "b") | json-number(>= 1, <= 1, written whole)
+            #/properties/size ::= json-number(>= 3, <= 3, written whole)
+            #/properties/member ::= "true" | "false"
+        "##]],
     );
 }
 
@@ -88,8 +88,8 @@ fn a_listed_value_stays_beside_all_others() {
         &schema,
         &SchemaOptions::new(),
         &expect![[r##"
-        # ::= json-string("unknown") | input(json-string()) | json-number(>= 0, <= 0) | input(json-number()) | "null"
-    "##]],
+            # ::= json-string("unknown") | input(json-string()) | json-number(>= 0, <= 0, written whole) | input(json-number()) | "null"
+        "##]],
     );
 }
 

@@ -170,6 +170,9 @@ fn number(set: &NumberSet) -> String {
             .iter()
             .map(|divisor| format!("% {divisor}")),
     );
+    if set.written_whole {
+        parts.push("whole".to_owned());
+    }
     match parts.is_empty() {
         true => "number".to_owned(),
         false => format!("number<{}>", parts.join(", ")),

@@ -48,6 +48,17 @@ fn equal_values_of_an_enum_are_one() {
 }
 
 #[test]
+fn listed_integers_are_written_whole_in_generate() {
+    check(
+        Profile::Generate,
+        r#"{"enum": [1, 2.50, -3e2]}"#,
+        expect![[r#"
+            # = number<>= -300, <= -300, whole> | number<>= 1, <= 1, whole> | number<>= 2.5, <= 2.5>
+        "#]],
+    );
+}
+
+#[test]
 fn objects_and_arrays_may_be_constants() {
     check(
         Profile::Exact,
@@ -373,8 +384,8 @@ fn objects_that_a_required_key_tells_apart_are_not_counted() {
         r##"{"type": "object", "properties": {"k": {"const": 1}, "x": {"type": "integer"}}, "not": {"properties": {"k": {"const": 2}, "x": {"minimum": 3}}, "required": ["k"]}}"##,
         expect![[r##"
             # = {"k"?: #/properties/k, "x"?: #/properties/x}
-            #/properties/k = number<>= 1, <= 1>
-            #/properties/x = number<% 1>
+            #/properties/k = number<>= 1, <= 1, whole>
+            #/properties/x = number<% 1, whole>
         "##]],
     );
 }
@@ -386,8 +397,8 @@ fn two_equal_items_are_one_of_the_listed_values_twice() {
         r##"{"type": "array", "items": {"enum": [1, "a"]}, "minItems": 1, "not": {"uniqueItems": true}}"##,
         expect![[r##"
             # = [..#0 #/items & value-3 | #/items]{2,} #0{2,} | [..#0 #/items & value-4 | #/items]{2,} #0{2,}
-            #/items & value-3 = number<>= 1, <= 1>
-            #/items = "a" | number<>= 1, <= 1>
+            #/items & value-3 = number<>= 1, <= 1, whole>
+            #/items = "a" | number<>= 1, <= 1, whole>
             #/items & value-4 = "a"
         "##]],
     );
@@ -402,7 +413,7 @@ fn distinct_items_have_no_equal_pair() {
             # = [..#0 #/oneOf/0/items & !#/oneOf/1/items | #/oneOf/0/items & #/oneOf/1/items]{1,} #0{1,} unique | [..#0 #/oneOf/1/items & !#/oneOf/0/items | #/oneOf/1/items & #/oneOf/0/items]{1,} #0{1,} unique
             #/oneOf/0/items & !#/oneOf/1/items = string
             #/oneOf/0/items & #/oneOf/1/items = null
-            #/oneOf/1/items & !#/oneOf/0/items = number<% 1>
+            #/oneOf/1/items & !#/oneOf/0/items = number<% 1, whole>
             #/oneOf/1/items & #/oneOf/0/items = null
         "#]],
     );
@@ -411,8 +422,8 @@ fn distinct_items_have_no_equal_pair() {
         r##"{"enum": [[1, 1.0], [1, 2], [], "a"], "not": {"uniqueItems": true}}"##,
         expect![[r#"
             # = [value-0, value-1]{2,2}
-            value-0 = number<>= 1, <= 1>
-            value-1 = number<>= 1, <= 1>
+            value-0 = number<>= 1, <= 1, whole>
+            value-1 = number<>= 1, <= 1, whole>
         "#]],
     );
 }
@@ -498,7 +509,7 @@ fn a_rust_integer_is_within_its_type() {
         Profile::Rust,
         r##"{"type": "integer", "format": "int32"}"##,
         expect![[r#"
-            # = number<>= -2147483648, <= 2147483647, % 1>
+            # = number<>= -2147483648, <= 2147483647, % 1, whole>
         "#]],
     );
 }
