@@ -8,14 +8,12 @@ use crate::json_schema::s1_json::embedded::KEYWORD;
 use crate::json_schema::s2_parse::atoms::RelatedTo;
 use crate::json_schema::s2_parse::{Arm, Assertion, Atom, Context, Form, Origin, SchemaParser};
 
-/// Reads the entries that name a relation; returns whether there are any.
-pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, value: &'j Json<'j>) -> bool {
-    let mut found = false;
+/// Reads the entries that name a relation.
+pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, value: &'j Json<'j>) {
     for relation in Relation::ALL {
         let Some(to) = value.get(relation.name()) else {
             continue;
         };
-        found = true;
         match to {
             Json::String(to) => {
                 parser.names_relation();
@@ -27,7 +25,6 @@ pub(super) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, value: &'j Json<'j>) -
             }
         }
     }
-    found
 }
 
 /// Relates the strings and numbers of a node to others.

@@ -1,24 +1,40 @@
 //! `x-structgen` below the root of a schema: where the strings and numbers of a node come from. `relation.rs` reads how
 //! they relate to others.
 
+use structgen_grammar::Relation;
+
 use super::relation;
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s1_json::embedded::KEYWORD;
 use crate::json_schema::s2_parse::{Arm, Assertion, Atom, Context, Form, Origin, SchemaParser};
 use crate::json_schema::{Effect, SchemaError, SchemaOptions, Source};
 
-/// Reads the entries about the values of a node. All other entries are options, which apply at the root only.
+const AT_THE_ROOT: &str = "options of structgen, which apply at the root only";
+
+/// Reads the entries about the values of a node. All other entries are options, which apply at the root only; another
+/// document may have them at its own root.
 pub(crate) fn read<'j>(parser: &mut SchemaParser<'_, 'j>, value: &'j Json<'j>) {
-    let is_below = matches!(value, Json::Object(_)) && !parser.is_root();
-    let has_relation = is_below && relation::read(parser, value);
-    let Some(source) = value.get("source").filter(|_| is_below) else {
-        if has_relation {
-            return;
+    if parser.is_root() {
+        parser.annotation(KEYWORD, AT_THE_ROOT);
+        return;
+    }
+    let is_ours = |name: &str| name == "source" || Relation::ALL.iter().any(|it| it.name() == name);
+    let names = match value {
+        Json::Object(entries) => entries.iter().map(|(name, _)| &**name),
+        _ => return parser.invalid(KEYWORD, "an object"),
+    };
+    let mut others = names.filter(|name| !is_ours(name));
+    if let Some(other) = others.next() {
+        if !parser.is_document_root() {
+            let expected = format!(
+                "an object of source, in, at-least, at-most and not-equal below the root; {other:?} is none of these"
+            );
+            return parser.invalid(KEYWORD, &expected);
         }
-        parser.annotation(
-            KEYWORD,
-            "options of structgen, which apply at the root only",
-        );
+        parser.annotation(KEYWORD, AT_THE_ROOT);
+    }
+    relation::read(parser, value);
+    let Some(source) = value.get("source") else {
         return;
     };
     let named = match source {

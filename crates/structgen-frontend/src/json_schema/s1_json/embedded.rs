@@ -296,18 +296,37 @@ mod tests {
     }
 
     #[test]
-    fn below_the_root_it_is_an_annotation() {
-        let schema =
-            r#"{"x-structgen": {"order": "any"}, "items": {"x-structgen": 1, "type": "null"}}"#;
+    fn at_the_root_it_is_an_annotation() {
+        let schema = r#"{"x-structgen": {"order": "any"}, "type": "null"}"#;
         let report = compile_str(schema, &SchemaOptions::new()).unwrap().report;
         let note = "options of structgen, which apply at the root only";
-        let entries: Vec<_> = report
-            .entries
-            .iter()
-            .filter(|entry| entry.effect == Effect::Annotation { note })
-            .map(ReportEntry::pointer)
-            .collect();
-        assert_eq!(entries, ["#/x-structgen", "#/items/x-structgen"]);
+        let is_note = |entry: &&ReportEntry| entry.effect == Effect::Annotation { note };
+        let pointers = report.entries.iter().filter(is_note);
+        let pointers: Vec<_> = pointers.map(ReportEntry::pointer).collect();
+        assert_eq!(pointers, ["#/x-structgen"]);
+    }
+
+    #[test]
+    fn below_the_root_only_entries_about_values_may_stand() {
+        let refused = |entries: serde_json::Value, message: &str| {
+            let schema = json!({"items": {"type": "number", "x-structgen": entries}});
+            let error = compile(&schema, &SchemaOptions::new()).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        };
+        refused(
+            json!(1),
+            "#/items/x-structgen: `x-structgen` must be an object",
+        );
+        for name in ["atleast", "sorce", "order"] {
+            let message = format!(
+                "#/items/x-structgen: `x-structgen` must be an object of source, in, at-least, at-most and not-equal below the root; {name:?} is none of these"
+            );
+            refused(json!({"source": "input", name: "any"}), &message);
+        }
+        // Another document has its own root.
+        let other = json!({"type": "null", "x-structgen": {"order": "any", "source": "input"}});
+        let options = SchemaOptions::new().with_document("test:other", other);
+        compile(&json!({"$ref": "test:other"}), &options).unwrap();
     }
 
     #[test]

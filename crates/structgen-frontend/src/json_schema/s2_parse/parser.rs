@@ -127,6 +127,11 @@ impl<'p, 'j> SchemaParser<'p, 'j> {
         matches!(self.schema.location, Location::Root(None))
     }
 
+    /// Whether it is a document's outermost schema.
+    pub(crate) fn is_document_root(&self) -> bool {
+        matches!(self.schema.location, Location::Root(_))
+    }
+
     pub(crate) fn annotation(&mut self, name: &'j str, note: &'static str) {
         self.schema.annotations.push((name, note));
     }
