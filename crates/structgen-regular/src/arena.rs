@@ -91,6 +91,8 @@ pub(super) struct Arena {
     every_char: Option<NodeId>,
     /// The abstractions so far, by expression and lookahead; see [`super::abstraction`].
     pub(super) abstracted: FxHashMap<(NodeId, Lookahead), NodeId>,
+    /// The supersets without counters so far, by expression; see [`super::relaxed`].
+    pub(super) relaxed: FxHashMap<NodeId, NodeId>,
     /// The number of operands of all nodes, which the limit on expressions includes.
     operands: usize,
     pub(super) looks: Looks,
@@ -131,6 +133,7 @@ impl Arena {
             any_text: None,
             every_char: None,
             abstracted: FxHashMap::default(),
+            relaxed: FxHashMap::default(),
             operands: 0,
             looks: Looks::default(),
             work: 0,

@@ -20,6 +20,7 @@ mod liveness;
 mod look;
 mod lower;
 mod normal;
+mod relaxed;
 mod steps;
 mod universal;
 

@@ -29,13 +29,14 @@ const MOST_GUESSES: usize = 8;
 /// The maximum length of a guessed completion.
 const LONGEST_GUESS: usize = 256;
 
+/// The number of states that a search without counters visits before it gives up.
+const MOST_RELAXED: usize = 2_000;
+
 impl Liveness {
     /// Returns whether the expression contains a string.
     ///
-    /// A best-first search over derivatives (A*, by the length so far plus a lower bound on the rest; among equals, by
-    /// the least that is still to be matched), until it reaches an expression that is known to contain a string. The
-    /// nodes on the path are live as well, each one byte dearer than the next, which keeps costs consistent between
-    /// searches. A search that ends without such an expression proves that everything it visited is dead.
+    /// Known bytes are tried first. If the expression without its counters ([`Arena::relaxed`]) contains no string,
+    /// neither does the expression. All else is searched.
     pub(super) fn is_live(
         &mut self,
         id: NodeId,
@@ -47,6 +48,31 @@ impl Liveness {
         }
         if self.guess(id, steps)? {
             return Ok(true);
+        }
+        if steps.arena.has_long_counters(id) {
+            let relaxed = steps.arena.relaxed(id);
+            // If even that search is too long, it proves nothing.
+            let few = limit.min(MOST_RELAXED);
+            if relaxed != id && self.search(relaxed, steps, few) == Ok(false) {
+                self.searched.insert(id, None);
+                return Ok(false);
+            }
+        }
+        self.search(id, steps, limit)
+    }
+
+    /// Returns the same by a best-first search over derivatives (A*, by the length so far plus a lower bound on the rest;
+    /// among equals, by the least that is still to be matched), until it reaches an expression that is known to contain a
+    /// string. The nodes on the path are live as well, each one byte dearer than the next, which keeps costs consistent
+    /// between searches. A search that ends without such an expression proves that everything it visited is dead.
+    fn search(
+        &mut self,
+        id: NodeId,
+        steps: &mut Steps,
+        limit: usize,
+    ) -> Result<bool, LimitExceeded> {
+        if let Some(cost) = self.known(id, &steps.arena) {
+            return Ok(cost.is_some());
         }
         let mut parents: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         parents.insert(id, id);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use structgen_grammar::{Decimal, NumberForm, NumberSet};
 
-use super::{NumberMachine, NumberState, SIGNIFICANT};
+use super::{NumberMachine, NumberState, SIGNIFICANT, with_room};
 use crate::bytes::run_between;
 use crate::{ByteSet, LimitExceeded, Machine};
 
@@ -22,9 +22,10 @@ pub(crate) type ListedNumbersState = Arc<[(u32, NumberState)]>;
 impl ListedNumbersMachine {
     /// Creates the automaton of the numbers, written in a form.
     pub(crate) fn new(numbers: &[Decimal], form: &NumberForm) -> Result<Self, LimitExceeded> {
-        let machines = numbers.iter();
-        let machines =
-            machines.map(|number| NumberMachine::new(&NumberSet::point(number.clone()), form));
+        let machines = numbers.iter().map(|number| {
+            let set = NumberSet::point(number.clone());
+            NumberMachine::new(&set, &with_room(&set, form))
+        });
         Ok(Self {
             machines: machines.collect::<Result<_, _>>()?,
         })

@@ -11,6 +11,7 @@ mod excluding;
 mod exponent;
 mod listed;
 mod mantissa;
+mod room;
 mod search;
 
 use structgen_grammar::{NumberForm, NumberSet};
@@ -26,6 +27,7 @@ use search::{Continuation, Prefix};
 
 pub use excluding::{ExcludingMachine, ExcludingState};
 pub(crate) use listed::ListedNumbersMachine;
+pub(crate) use room::with_room;
 
 /// The automaton of a number set: accepts the JSON texts (RFC 8259) of its numbers that are written in a form.
 ///

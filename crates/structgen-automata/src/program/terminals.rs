@@ -10,7 +10,7 @@ use super::{CommonTerminal, TerminalSpec};
 use crate::json::{Content, GapMachine, GroundedContent, StringMachine};
 use crate::literal::LiteralMachine;
 use crate::literals::LiteralsMachine;
-use crate::number::{ExcludingMachine, ListedNumbersMachine, NumberMachine};
+use crate::number::{ExcludingMachine, ListedNumbersMachine, NumberMachine, with_room};
 use crate::terminal::{START, Terminal};
 use crate::{LimitExceeded, Limits};
 
@@ -29,9 +29,11 @@ impl TerminalSpec {
                 None => Terminal::new(RegularMachine::new(regular, limits.regular)?),
             },
             Self::Number(set) if set.not_multiples_of.is_empty() => {
-                Terminal::new(NumberMachine::new(set, &form.numbers)?)
+                Terminal::new(NumberMachine::new(set, &with_room(set, &form.numbers))?)
             }
-            Self::Number(set) => Terminal::new(ExcludingMachine::new(set, &form.numbers)?),
+            Self::Number(set) => {
+                Terminal::new(ExcludingMachine::new(set, &with_room(set, &form.numbers))?)
+            }
             Self::ListedNumbers(numbers) => {
                 Terminal::new(ListedNumbersMachine::new(numbers, &form.numbers)?)
             }

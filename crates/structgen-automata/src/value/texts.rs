@@ -8,7 +8,7 @@ use structgen_grammar::{JsonForm, NumberSet};
 use super::Value;
 use super::written::Read;
 use crate::interned::Interned;
-use crate::number::NumberMachine;
+use crate::number::{NumberMachine, with_room};
 use crate::terminal::{self, Terminal, TerminalState};
 use crate::{ByteSet, LimitExceeded, StepError};
 
@@ -143,7 +143,7 @@ impl ValueText {
             Value::Bool(false) => ValuePart::Word(b"false"),
             Value::Number(number) => {
                 let set = NumberSet::point(number.clone());
-                let machine = NumberMachine::new(&set, &form.numbers)?;
+                let machine = NumberMachine::new(&set, &with_room(&set, &form.numbers))?;
                 ValuePart::Number(Box::new(Terminal::new(machine)?))
             }
             Value::String(text) => ValuePart::String(text.clone()),

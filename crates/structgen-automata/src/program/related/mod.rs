@@ -5,9 +5,10 @@ mod compared;
 mod reaches;
 
 use rustc_hash::FxHashSet;
-use structgen_grammar::{NumberForm, Relation, StringContent, StringShape};
+use structgen_grammar::{Relation, StringContent, StringShape};
 
 use super::{Node, NodeId, Program, ProgramError, Slot, TerminalSpec};
+use crate::number::with_room;
 use crate::terminal::{DEAD, START, Terminal, TerminalState};
 use crate::value::Value;
 use crate::{LimitExceeded, StepError};
@@ -90,18 +91,6 @@ fn accepts(terminal: &Terminal, text: &[u8]) -> Result<bool, StepError> {
         state = terminal.step(state, byte)?;
     }
     Ok(state != DEAD && terminal.accept(state).is_some())
-}
-
-/// Returns the maximum length of a number in bytes.
-fn longest_number(form: &NumberForm) -> u64 {
-    let NumberForm {
-        integer_digits,
-        fraction_digits,
-        exponent_digits,
-        ..
-    } = *form;
-    // The others are a sign, a point, and an exponent with its sign.
-    u64::from(integer_digits) + u64::from(fraction_digits) + u64::from(exponent_digits) + 4
 }
 
 impl Program {
@@ -308,6 +297,24 @@ impl Program {
         text.map(|text| Value::read(&text)).transpose()
     }
 
+    /// Returns the maximum length of a number in bytes.
+    fn longest_number(&self) -> u64 {
+        let lengths = self.terminals.iter().filter_map(|spec| {
+            let TerminalSpec::Number(set) = spec else {
+                return None;
+            };
+            let form = with_room(set, &self.form.numbers);
+            let digits = [
+                form.integer_digits,
+                form.fraction_digits,
+                form.exponent_digits,
+            ];
+            // The others are a sign, a point, and an exponent with its sign.
+            Some(digits.into_iter().map(u64::from).sum::<u64>() + 4)
+        });
+        lengths.max().unwrap_or(0)
+    }
+
     /// Returns an upper bound on the cost of a value before its referents are written.
     fn cost_before(&self, related: &RelatedValue) -> Result<u64, LimitExceeded> {
         let own = u64::from(self.text_costs[related.terminal as usize]);
@@ -325,7 +332,7 @@ impl Program {
         }
         let spec = &self.terminals[related.terminal as usize];
         let most = match spec {
-            TerminalSpec::Number(_) => longest_number(&self.form.numbers),
+            TerminalSpec::Number(_) => self.longest_number(),
             TerminalSpec::Literals(set) => set
                 .iter()
                 .map(|text| text.len() as u64)
