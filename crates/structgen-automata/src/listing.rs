@@ -1,6 +1,69 @@
 //! Listed texts as a tree, for walks that visit many of their beginnings once.
 
+use std::ops::Deref;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::bytes::escaped_length;
+
+/// Listed texts, sorted.
+#[derive(Clone, Debug)]
+pub(crate) struct ListedTexts {
+    texts: Arc<[Box<str>]>,
+    /// By index of each text that is long: the escaped length from every [`MARK`]-th byte on.
+    marks: Arc<FxHashMap<usize, Box<[u32]>>>,
+}
+
+/// The number of bytes between marks. Shorter texts have none.
+const MARK: usize = 64;
+
+impl ListedTexts {
+    /// Returns the number of bytes that the text with this index takes in a JSON string from byte `depth` on, written in
+    /// the shortest way. At most a few of them are read.
+    pub(crate) fn escaped_from(&self, text: usize, depth: usize) -> u32 {
+        let bytes = self.texts[text].as_bytes();
+        match self.marks.get(&text) {
+            None => escaped_length(&bytes[depth..]),
+            Some(marks) => {
+                let mark = depth.div_ceil(MARK);
+                let until = bytes.len().min(mark * MARK);
+                escaped_length(&bytes[depth..until]) + marks.get(mark).copied().unwrap_or(0)
+            }
+        }
+    }
+}
+
+impl FromIterator<Box<str>> for ListedTexts {
+    fn from_iter<I: IntoIterator<Item = Box<str>>>(texts: I) -> Self {
+        let texts: Arc<[Box<str>]> = texts.into_iter().collect();
+        let long = texts.iter().enumerate().filter(|it| it.1.len() > MARK);
+        let marks = long.map(|(i, text)| {
+            let mut left = 0;
+            let parts = text.as_bytes().chunks(MARK).rev();
+            let mut marks: Vec<u32> = parts
+                .map(|part| {
+                    left += escaped_length(part);
+                    left
+                })
+                .collect();
+            marks.reverse();
+            (i, marks.into())
+        });
+        Self {
+            marks: Arc::new(marks.collect()),
+            texts,
+        }
+    }
+}
+
+impl Deref for ListedTexts {
+    type Target = [Box<str>];
+
+    fn deref(&self) -> &[Box<str>] {
+        &self.texts
+    }
+}
 
 /// The listed texts with which a JSON string may go on: the keys of an object, or the strings of an enumeration. A walk
 /// over their beginnings needs no state for each.
@@ -8,8 +71,7 @@ use std::sync::Arc;
 /// All is about the content of the string, without escapes.
 #[derive(Clone, Debug)]
 pub struct Listing {
-    /// Sorted.
-    pub(crate) texts: Arc<[Box<str>]>,
+    pub(crate) texts: ListedTexts,
     /// The label of each, and which may come; without them, all may, under the label 0.
     pub(crate) keys: Option<(Arc<[u32]>, AllowedKeys)>,
     pub(crate) start: Beginning,
@@ -166,4 +228,22 @@ pub(crate) fn narrow(
     let from = low + part.partition_point(|text| at(text) < Some(byte));
     let to = low + part.partition_point(|text| at(text) <= Some(byte));
     (from < to).then_some((from as u32, to as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_text_is_as_long_as_its_bytes_when_it_is_read() {
+        let long: String = "a\"é\u{1}😀\n".chars().cycle().take(500).collect();
+        let texts = [&long[..64], &long[..65], "", &long[..125], &long].map(Box::from);
+        let listed: ListedTexts = texts.iter().cloned().collect();
+        for (i, text) in texts.iter().enumerate() {
+            for depth in 0..=text.len() {
+                let read = escaped_length(&text.as_bytes()[depth..]);
+                assert_eq!(listed.escaped_from(i, depth), read);
+            }
+        }
+    }
 }

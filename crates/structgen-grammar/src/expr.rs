@@ -187,7 +187,7 @@ impl Grammar {
         self
     }
 
-    /// A grammar with one of this grammar's expressions as its root.
+    /// A grammar of one of this grammar's expressions, with the rules that it needs.
     ///
     /// # Panics
     /// If the id belongs to another grammar and is out of range here.
@@ -197,13 +197,7 @@ impl Grammar {
             body.index() < self.exprs.len(),
             "an expression of this grammar"
         );
-        let mut grammar = self.clone();
-        grammar.root = RuleId(u32::try_from(grammar.rules.len()).unwrap_or(u32::MAX));
-        grammar.rules.push(Rule {
-            name: "part".into(),
-            body,
-        });
-        grammar
+        crate::passes::rebuild::part(self, body)
     }
 
     /// What a text of the expression consists of, as far as these are expressions: the children except the values of

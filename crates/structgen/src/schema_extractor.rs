@@ -24,6 +24,9 @@ use crate::{Constraint, Extraction, Model, Request, Result, recognized_input};
 /// Maximum number of tokens per output, if the caller sets none.
 const MAX_NEW_TOKENS: usize = 4_096;
 
+/// The tokens that a value may have for each token of the prompt, and beyond these, if its parts come from a text.
+const GROUNDED_TOKENS: (usize, usize) = (4, 256);
+
 /// The share of a context that a prompt may take before a text is read in windows: the rest is for the answer.
 const PROMPT_SHARE: (usize, usize) = (7, 8);
 
@@ -245,7 +248,11 @@ impl SchemaExtractor {
         };
         let mut options = self.options.clone();
         if options.max_new_tokens.is_none() {
-            options.max_new_tokens = Some(self.model.room_after(&prompt, MAX_NEW_TOKENS));
+            let most = match &grounding {
+                Some(_) => most_grounded(&constraint, prompt.len())?,
+                None => MAX_NEW_TOKENS,
+            };
+            options.max_new_tokens = Some(self.model.room_after(&prompt, most));
         }
         let found = match &self.reading {
             Some((reader, questions)) if self.strategy.takes_samplers() => {
@@ -378,4 +385,16 @@ impl fmt::Debug for SchemaExtractor {
             .field("schema", &self.schema)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns how many tokens a value may have whose parts come from a text: the keys are about those of the schema, and the
+/// rest is about the text. A value that the text lacks is written freely, and would otherwise go on to the end of the
+/// context.
+fn most_grounded(constraint: &CompiledConstraint, prompt: usize) -> Result<usize> {
+    let least = constraint.matcher().completion_cost()?;
+    let least = usize::try_from(least).unwrap_or(usize::MAX);
+    let (each, more) = GROUNDED_TOKENS;
+    Ok(least
+        .saturating_add(each * prompt + more)
+        .min(MAX_NEW_TOKENS.max(least)))
 }

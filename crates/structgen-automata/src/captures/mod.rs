@@ -29,7 +29,7 @@ use structgen_grammar::{Expr, ExprId, Grammar, RuleId, TokenTerminal};
 
 use crate::components::cyclic_components;
 use crate::{LimitExceeded, Limits, Program, ProgramError};
-use table::Table;
+use table::{MAX_STEPS, Table};
 
 /// A named part of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,14 +142,15 @@ impl CaptureProgram {
             let node = if captured.contains(&id) {
                 spine(grammar, id, &captured)?
             } else {
-                work = work.saturating_add(grammar.exprs().len());
+                let part = grammar.rooted_at(id);
+                work = work.saturating_add(part.exprs().len());
                 if work > MAX_LEAVES {
                     return Err(ProgramError::Limit(LimitExceeded {
                         what: "expressions beside captures",
                         limit: MAX_LEAVES as u64,
                     }));
                 }
-                leaf(grammar, id, limits)?
+                leaf(part, limits)?
             };
             open.extend(node.children());
             nodes.insert(id, node);
@@ -183,9 +184,25 @@ impl CaptureProgram {
         terminals: &[TokenTerminal],
         is_complete: bool,
     ) -> Result<Option<Vec<CaptureSpan>>, LimitExceeded> {
+        self.find_within(pieces, terminals, is_complete, &mut MAX_STEPS.clone())
+    }
+
+    /// Returns the same in at most so many steps, of which those left are returned as well.
+    ///
+    /// # Errors
+    /// As for [`find`](Self::find); then no steps are left.
+    pub fn find_within(
+        &self,
+        pieces: &[CapturePiece<'_>],
+        terminals: &[TokenTerminal],
+        is_complete: bool,
+        steps: &mut u64,
+    ) -> Result<Option<Vec<CaptureSpan>>, LimitExceeded> {
         let text = Text::new(pieces)?;
-        let mut table = Table::new(self, &text, terminals);
-        let Some(found) = table.read(is_complete)? else {
+        let mut table = Table::new(self, &text, terminals, std::mem::take(steps));
+        let found = table.read(is_complete)?;
+        *steps = table.steps_left();
+        let Some(found) = found else {
             return Ok(None);
         };
         let spans = found.into_iter().filter_map(|found| {
@@ -342,8 +359,8 @@ fn name_within(grammar: &Grammar, id: ExprId, captured: &FxHashSet<ExprId>) -> S
     String::new()
 }
 
-fn leaf(grammar: &Grammar, id: ExprId, limits: &Limits) -> Result<CaptureNode, ProgramError> {
-    match Program::new(grammar.rooted_at(id), limits.clone()) {
+fn leaf(part: Grammar, limits: &Limits) -> Result<CaptureNode, ProgramError> {
+    match Program::new(part, limits.clone()) {
         Ok(program) => Ok(CaptureNode::Leaf(Arc::new(program))),
         Err(ProgramError::Unsatisfiable { .. }) => Ok(CaptureNode::Never),
         Err(error) => Err(error),

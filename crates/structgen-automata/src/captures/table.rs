@@ -14,7 +14,10 @@ use crate::network::Network;
 use crate::{LimitExceeded, Memory, Program, SetId, StepError};
 
 /// The maximum work for one text: visited facts and steps of networks.
-const MAX_STEPS: u64 = 20_000_000;
+pub(super) const MAX_STEPS: u64 = 20_000_000;
+
+/// The steps that a network counts for, by its memory.
+const NETWORK_STEPS: u64 = 4_000;
 
 /// The maximum number of keys for one text, at about 250 bytes each.
 const MAX_KEYS: u32 = 1_000_000;
@@ -125,6 +128,7 @@ pub(super) struct Table<'t> {
     networks: FxHashMap<ExprId, Network>,
     /// Rules being read, each linked to those around it over the same bytes.
     rules: Vec<(RuleId, OpenRules)>,
+    most_steps: u64,
     steps: u64,
 }
 
@@ -133,6 +137,7 @@ impl<'t> Table<'t> {
         program: &'t CaptureProgram,
         text: &'t Text<'t, 't>,
         terminals: &'t [TokenTerminal],
+        steps: u64,
     ) -> Self {
         Self {
             program,
@@ -146,6 +151,7 @@ impl<'t> Table<'t> {
             news: Vec::new(),
             networks: FxHashMap::default(),
             rules: Vec::new(),
+            most_steps: steps,
             steps: 0,
         }
     }
@@ -188,13 +194,17 @@ impl<'t> Table<'t> {
 
     fn spend(&mut self, steps: u64) -> Result<(), LimitExceeded> {
         self.steps += steps;
-        if self.steps > MAX_STEPS {
+        if self.steps > self.most_steps {
             return Err(LimitExceeded {
                 what: "steps of looking for captures",
-                limit: MAX_STEPS,
+                limit: self.most_steps,
             });
         }
         Ok(())
+    }
+
+    pub(super) fn steps_left(&self) -> u64 {
+        self.most_steps.saturating_sub(self.steps)
     }
 
     fn id(&mut self, key: Key) -> Result<u32, LimitExceeded> {
@@ -333,7 +343,10 @@ impl<'t> Table<'t> {
     fn run_leaf(&mut self, id: u32, key: Key, leaf: &Arc<Program>) -> Result<(), LimitExceeded> {
         let network = match self.networks.remove(&key.expr) {
             Some(network) => network,
-            None => Network::new(leaf.clone())?,
+            None => {
+                self.spend(NETWORK_STEPS)?;
+                Network::new(leaf.clone())?
+            }
         };
         // A token that matches a terminal skips its bytes, so that several ways may meet.
         let mut states = BTreeMap::from([(key.at, network.start())]);

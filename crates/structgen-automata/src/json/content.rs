@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use structgen_grammar::{CharSet, Regular, StringContent, StringShape};
 
-use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_length};
-use crate::listing::{Beginning, Listing, narrow};
+use crate::bytes::{LONGEST_ESCAPE, common_run};
+use crate::listing::{Beginning, ListedTexts, Listing, narrow};
 use crate::{
     ByteSet, Children, Continuations, LimitExceeded, Lookahead, Machine, SHORT_TEXT, Span, Uniform,
 };
@@ -25,8 +25,8 @@ pub(crate) enum Content {
         machine: Box<RegularMachine>,
         plain: bool,
     },
-    /// One of these texts, sorted.
-    Literals(Arc<[Box<str>]>),
+    /// One of these texts.
+    Literals(ListedTexts),
     /// A key of an object.
     Keys(KeyContent),
     /// A span of an input.
@@ -243,9 +243,8 @@ impl Content {
                 ContentState::Literals {
                     low, high, depth, ..
                 },
-            ) => texts[*low as usize..*high as usize]
-                .iter()
-                .map(|text| escaped_length(&text.as_bytes()[*depth as usize..]))
+            ) => (*low..*high)
+                .map(|text| texts.escaped_from(text as usize, *depth as usize))
                 .min()
                 .unwrap_or(0),
             (Self::Keys(keys), ContentState::Key(state)) => keys.cost(state),

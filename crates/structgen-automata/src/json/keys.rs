@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::content::{listed_first, listed_run};
 use super::text_sets::{TextSet, TextSets};
 use super::utf8::Utf8;
-use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_byte, escaped_length, plain_letters};
-use crate::listing::{AllowedKeys, Beginning, Listing, narrow};
+use crate::bytes::{LONGEST_ESCAPE, common_run, escaped_byte, plain_letters};
+use crate::listing::{AllowedKeys, Beginning, ListedTexts, Listing, narrow};
 use crate::machine::MAX_COST;
 use crate::{ByteSet, LimitExceeded, Machine};
 use structgen_regular::{Lookahead, RegularMachine, RegularState};
@@ -17,7 +17,7 @@ use structgen_regular::{Lookahead, RegularMachine, RegularState};
 /// The keys that may come next in an object.
 pub(crate) struct KeyContent {
     /// The declared keys, sorted.
-    pub(crate) keys: Arc<[Box<str>]>,
+    pub(crate) keys: ListedTexts,
     /// The label of each key.
     pub(crate) labels: Arc<[u32]>,
     /// The declared keys that may come next.
@@ -317,8 +317,8 @@ impl KeyContent {
         let mut best = u32::MAX;
         for key in state.low..state.high {
             if let Some(weight) = self.allowed(key as usize) {
-                let rest = &self.keys[key as usize].as_bytes()[depth..];
-                best = best.min(escaped_length(rest).saturating_add(weight));
+                let rest = self.keys.escaped_from(key as usize, depth);
+                best = best.min(rest.saturating_add(weight));
             }
         }
         let mut machine_states = state.classes.iter();

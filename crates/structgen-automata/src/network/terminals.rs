@@ -13,6 +13,7 @@ use super::written::CostClass;
 use crate::json::{
     ClassMachine, Content, KeyContent, Punctuation, PunctuationMachine, StringMachine, TextSet,
 };
+use crate::listing::ListedTexts;
 use crate::program::{CommonTerminal, NodeId, Program};
 use crate::terminal::{DEAD, START, Terminal, TerminalState};
 use crate::{LimitExceeded, StepError, TokenLengths};
@@ -63,7 +64,7 @@ pub(super) struct KeyStart {
 pub(super) type WeightPlace = (u32, u32, CostClass);
 
 /// Texts and their labels.
-type List = (Arc<[Box<str>]>, Arc<[u32]>);
+type List = (ListedTexts, Arc<[u32]>);
 
 /// What the next of several distinct listed items depends on: the list, by its address in the program, and the values
 /// already present.
@@ -275,7 +276,10 @@ impl Terminals {
         if let Some(known) = self.lists.get(&address) {
             return known.clone();
         }
-        let list = (texts.into(), (0..texts.len() as u32).collect());
+        let list = (
+            texts.iter().cloned().collect(),
+            (0..texts.len() as u32).collect(),
+        );
         self.lists.insert(address, list).clone()
     }
 

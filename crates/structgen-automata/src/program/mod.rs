@@ -29,6 +29,7 @@ use structgen_grammar::{
 };
 
 use crate::json::class_of;
+use crate::listing::ListedTexts;
 use crate::{Input, Limits};
 pub(crate) use cheapest::Meter;
 pub(crate) use common::CommonTerminal;
@@ -136,7 +137,7 @@ pub(crate) struct ObjectProgram {
     /// The referents that are forgotten where it begins and ends, sorted.
     pub(crate) referents: Box<[u32]>,
     /// The declared keys, sorted.
-    pub(crate) keys: Arc<[Box<str>]>,
+    pub(crate) keys: ListedTexts,
     /// The property of each sorted key.
     pub(crate) labels: Arc<[u32]>,
     /// The index of each property among the sorted keys.

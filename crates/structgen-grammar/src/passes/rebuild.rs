@@ -1,5 +1,7 @@
 //! Copies expressions from one arena to another.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 
 /// Removes the expressions for which `body` returns what they wrap. Rules are kept.
@@ -21,6 +23,47 @@ pub(crate) fn unwrap(grammar: Grammar, body: impl Fn(&Expr) -> Option<ExprId>) -
         builder.define(RuleId(index as u32), copies[rule.body.index()]);
     }
     builder.finish(grammar.root, grammar.form)
+}
+
+/// Returns a grammar of one expression, with the rules that it needs.
+pub(crate) fn part(grammar: &Grammar, body: ExprId) -> Grammar {
+    let mut seen = FxHashSet::from_iter([body]);
+    let mut open = vec![body];
+    let mut needed = Vec::new();
+    while let Some(id) = open.pop() {
+        needed.push(id);
+        let expr = grammar.expr(id);
+        let of_rule = match expr {
+            Expr::Rule(rule) => Some(grammar.rule(*rule).body),
+            _ => None,
+        };
+        let children = expr.children().chain(of_rule);
+        open.extend(children.filter(|&child| seen.insert(child)));
+    }
+    // Children precede their parents in the arena.
+    needed.sort_unstable();
+    let mut builder = GrammarBuilder::with_capacity(needed.len());
+    let root = builder.declare("part");
+    let mut rules: FxHashMap<RuleId, RuleId> = FxHashMap::default();
+    let mut copies: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+    for id in needed {
+        let copy = match grammar.expr(id) {
+            Expr::Rule(rule) => {
+                let name = || grammar.rule(*rule).name.clone();
+                let rule = *rules
+                    .entry(*rule)
+                    .or_insert_with(|| builder.declare(name()));
+                builder.rule(rule)
+            }
+            expr => copy(&mut builder, expr.clone(), |id| copies[&id]),
+        };
+        copies.insert(id, copy);
+    }
+    for (rule, copy) in rules {
+        builder.define(copy, copies[&grammar.rule(rule).body]);
+    }
+    builder.define(root, copies[&body]);
+    builder.finish(root, grammar.form.clone())
 }
 
 /// Adds `expr` with other children: `map` returns the new child for each old one.

@@ -23,7 +23,7 @@ pub use next::{Next, NextKey, NextRule};
 pub use rules::RuleAt;
 pub use tokens::{NextToken, NextTokens};
 
-use rules::Rules;
+use rules::{MOST_STEPS, Rules};
 
 /// Maximum number of automaton steps in the search for the nearest text.
 const NEAREST_STEPS: u64 = 100_000;
@@ -212,8 +212,9 @@ impl Explainer {
         let (mut rules, mut expected_of_rules) = (Vec::new(), Vec::new());
         if let Some(known) = &self.rules {
             let before = &text[..misfit.offset];
-            rules = known.in_progress(before);
-            expected_of_rules = known.expected(before, &misfit.expected);
+            let mut steps = MOST_STEPS;
+            rules = known.in_progress(before, &mut steps);
+            expected_of_rules = known.expected(before, &misfit.expected, &mut steps);
         }
         Explanation {
             cause,

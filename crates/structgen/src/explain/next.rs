@@ -4,6 +4,7 @@ use structgen_constraint::Matcher;
 use structgen_frontend::json_schema::violations;
 
 use super::outline::{Next as NextJson, Outline};
+use super::rules::MOST_STEPS;
 use super::{Explainer, RuleAt};
 use crate::Result;
 use crate::checker::in_words;
@@ -106,7 +107,8 @@ impl Explainer {
         }
         let forced = self.forced(&mut matcher, beginning)?;
         let rules = self.rules.as_ref();
-        let rules = rules.map(|rules| rules.expected(beginning, &refusal.expected));
+        let rules = rules
+            .map(|rules| rules.expected(beginning, &refusal.expected, &mut MOST_STEPS.clone()));
         let mut next = Next {
             bytes: refusal.expected,
             may_end: refusal.may_end,

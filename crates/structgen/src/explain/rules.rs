@@ -12,6 +12,9 @@ use crate::Result;
 /// Longer prefixes are not parsed by rules: the parser's table grows with their square at worst.
 const LONGEST: usize = 10_000;
 
+/// The maximum number of steps to find the rules for one explanation.
+pub(super) const MOST_STEPS: u64 = 1_000_000;
+
 /// Maximum number of rules in progress to report, innermost ones first.
 const MOST_RULES: usize = 20;
 
@@ -48,9 +51,9 @@ impl Rules {
         })
     }
 
-    /// Returns the rules in progress after the beginning of a text, outermost first.
-    pub(super) fn in_progress(&self, before: &[u8]) -> Vec<RuleAt> {
-        let spans = self.read(before);
+    /// Returns the rules in progress after the beginning of a text, outermost first; none if that takes too many steps.
+    pub(super) fn in_progress(&self, before: &[u8], steps: &mut u64) -> Vec<RuleAt> {
+        let spans = self.read(before, steps);
         let mut open: Vec<RuleAt> = { spans.iter() }
             .filter(|span| span.is_open)
             .map(|span| self.at(span))
@@ -60,13 +63,13 @@ impl Rules {
         open.split_off(open.len().saturating_sub(MOST_RULES))
     }
 
-    /// Returns which rule each possible next byte belongs to, grouped by rule.
-    pub(super) fn expected(&self, before: &[u8], bytes: &[u8]) -> Vec<NextRule> {
+    /// Returns which rule each possible next byte belongs to, grouped by rule, as far as the steps suffice.
+    pub(super) fn expected(&self, before: &[u8], bytes: &[u8], steps: &mut u64) -> Vec<NextRule> {
         let mut found: Vec<(RuleAt, Vec<u8>)> = Vec::new();
         let mut text = before.to_vec();
         for &byte in bytes {
             text.push(byte);
-            let spans = self.read(&text);
+            let spans = self.read(&text, steps);
             text.pop();
             let covers = |span: &&CaptureSpan| {
                 span.span.start <= before.len() && span.span.end > before.len()
@@ -84,11 +87,12 @@ impl Rules {
         found.into_iter().map(next).collect()
     }
 
-    fn read(&self, text: &[u8]) -> Vec<CaptureSpan> {
+    fn read(&self, text: &[u8], steps: &mut u64) -> Vec<CaptureSpan> {
         if text.len() > LONGEST {
             return Vec::new();
         }
-        let found = self.captures.find(&[CapturePiece::text(text)], &[], false);
+        let pieces = [CapturePiece::text(text)];
+        let found = self.captures.find_within(&pieces, &[], false, steps);
         found.ok().flatten().unwrap_or_default()
     }
 
