@@ -83,7 +83,10 @@ fn phone(tokens: &Tokens<'_>, at: usize) -> Option<(usize, String)> {
     if is_date(tokens, at) || currency::sign(tokens.kind_before(tokens.back_space(at))).is_some() {
         return None;
     }
-    let groups = groups(tokens, at, at + usize::from(international));
+    let mut groups = groups(tokens, at, at + usize::from(international));
+    if international {
+        groups.retain(|group| !group.is_trunk_prefix());
+    }
     let count = match first_border(&groups, international) {
         Some(count) => count,
         None if digits(&groups) <= *DIGITS.end() => groups.len(),
@@ -191,9 +194,7 @@ fn first_border(groups: &[Group<'_>], international: bool) -> Option<usize> {
                 return Some(index);
             }
         }
-        if !(international && group.is_trunk_prefix()) {
-            before += group.digits.len();
-        }
+        before += group.digits.len();
     }
     None
 }

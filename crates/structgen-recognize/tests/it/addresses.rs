@@ -146,7 +146,7 @@ fn a_phone_number_contains_slashes_but_no_date_time_or_amount() {
             ("0171 / 1234567", "01711234567"),
             ("033701 / 12345", "03370112345"),
             ("+49 33701 / 12345", "+493370112345"),
-            ("+49 (0) 6221 / 1234567", "+49062211234567"),
+            ("+49 (0) 6221 / 1234567", "+4962211234567"),
             ("020 7946 0958", "02079460958"),
             ("030 / 123456 - 0", "0301234560"),
             ("555-1234 10:30", "5551234"),
@@ -168,5 +168,19 @@ fn dates_and_amounts_are_no_phone_numbers() {
         "$1.000.000",
     ] {
         assert_eq!(values(text, Leaf::Phone), [], "{text:?}");
+    }
+}
+
+#[test]
+fn the_zero_in_brackets_is_left_out_after_a_country_code_only() {
+    for (text, number) in [
+        ("+44 (0)20 7946 0958", "+442079460958"),
+        ("+49 (0) 30 123456", "+4930123456"),
+        ("(0) 30 123456", "030123456"),
+    ] {
+        let found = values(text, Leaf::Phone);
+        assert_eq!(found.len(), 1, "{text:?}");
+        assert_eq!(found[0].text, number, "{text:?}");
+        assert_eq!(found[0].spans[0], 0..text.len(), "{text:?}");
     }
 }
