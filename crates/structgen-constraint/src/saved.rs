@@ -29,7 +29,7 @@ use crate::{
 /// does.
 const FORMAT: Format = Format {
     magic: *b"sg-cnstr",
-    version: (2 << 16) | Grammar::BYTES_VERSION,
+    version: (3 << 16) | Grammar::BYTES_VERSION,
 };
 
 /// Why a constraint could not be saved or loaded.

@@ -119,7 +119,8 @@ impl JsonForm {
         }
     }
 
-    /// What a model should write: at most one space, plain numbers, no needless escapes.
+    /// What a model should write: at most one space, plain numbers, no needless escapes. A number has up to 19 digits
+    /// before the point, so that all identifiers of 64 bits can be copied from a text, and up to 15 after it.
     #[must_use]
     pub fn generate() -> Self {
         Self {
@@ -130,7 +131,7 @@ impl JsonForm {
                 // Amounts may keep trailing zeros; integers are written without a fraction.
                 redundant_fraction: true,
                 negative_zero: false,
-                integer_digits: 15,
+                integer_digits: 19,
                 fraction_digits: 15,
                 exponent_digits: 0,
             },

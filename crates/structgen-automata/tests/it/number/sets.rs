@@ -29,7 +29,7 @@ fn any_number_is_any_json_number() {
 
 #[test]
 fn generated_numbers_are_plain_and_canonical() {
-    let yes = ["0", "10", "0.5", "-0.05", "100", "-123456789012345"];
+    let yes = ["0", "10", "0.5", "-0.05", "100", "-1234567890123456789"];
     let no = [
         "-0",
         "-0.0",
@@ -37,7 +37,7 @@ fn generated_numbers_are_plain_and_canonical() {
         "1.0",
         "0.0",
         "1e5",
-        "1234567890123456",
+        "12345678901234567890",
     ];
     check("", &generate(), &yes, &no);
 }
@@ -115,9 +115,9 @@ fn what_no_text_can_say_is_empty() {
     let empty = |words: &str, form: &NumberForm| is_empty(&set(words), form);
     assert_eq!(empty("*1 >=1.1 <=1.9", &exact()), Ok(true));
     assert_eq!(empty(">=2 <=1", &exact()), Ok(true));
-    assert_eq!(empty(">=1e16", &generate()), Ok(true));
-    assert_eq!(empty(">=1e15", &generate()), Ok(true));
-    assert_eq!(empty(">=999999999999999", &generate()), Ok(false));
+    assert_eq!(empty(">=1e20", &generate()), Ok(true));
+    assert_eq!(empty(">=1e19", &generate()), Ok(true));
+    assert_eq!(empty(">=9999999999999999999", &generate()), Ok(false));
     assert_eq!(empty(">0 <1e-15", &generate()), Ok(true));
     assert_eq!(empty(">0 <1e-15", &exact()), Ok(false));
     assert_eq!(empty(">=1e1100", &exact()), Ok(true));

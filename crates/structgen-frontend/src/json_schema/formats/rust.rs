@@ -39,14 +39,14 @@ pub(crate) fn number_range(name: &str) -> Option<(NumberBound, NumberBound)> {
         "int32" => (i32::MIN.into(), i32::MAX.into()),
         "int64" => (i64::MIN.into(), i64::MAX.into()),
         "int" => (isize::MIN as i128, isize::MAX as i128),
-        "int128" => (i128::MIN, i128::MAX),
+        // Where serde buffers numbers (flattened and untagged types), larger ones become floats, which are refused.
+        "int128" => (i64::MIN.into(), u64::MAX.into()),
         "uint8" => (0, u8::MAX.into()),
         "uint16" => (0, u16::MAX.into()),
         "uint32" => (0, u32::MAX.into()),
         "uint64" => (0, u64::MAX.into()),
         "uint" => (0, usize::MAX as i128),
-        // The upper half of `u128` is not needed: generated numbers have fewer digits.
-        "uint128" => (0, i128::MAX),
+        "uint128" => (0, u64::MAX.into()),
         _ => return None,
     };
     let bound = |number: i128| NumberBound {
