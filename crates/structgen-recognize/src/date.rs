@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Number;
+
 /// A date of the Gregorian calendar, as complete as in the text: either the year or the day may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Date {
@@ -80,6 +82,8 @@ pub struct Time {
     pub minute: u8,
     /// 0 to 59, if the text has seconds.
     pub second: Option<u8>,
+    /// The fraction of the second, below one, if the text has one: as many digits as there, but at most nine.
+    pub fraction: Option<Number>,
     /// The offset from UTC in minutes, if the text has one.
     pub offset: Option<i16>,
 }
@@ -90,6 +94,7 @@ impl Time {
             hour: hour as u8,
             minute: minute as u8,
             second: second.map(|second| second as u8),
+            fraction: None,
             offset: None,
         })
     }
@@ -107,6 +112,16 @@ impl Time {
             self.minute,
             self.second.unwrap_or(0)
         )
+    }
+
+    /// Formats the time as `HH:MM:SS`: with the fraction of the second if the text has one, and then without it.
+    pub(crate) fn with_seconds(&self) -> Vec<String> {
+        let whole = self.hour_minute_second();
+        let exact = self.fraction.map(|fraction| {
+            let fraction = fraction.to_string();
+            format!("{whole}{}", fraction.trim_start_matches('0'))
+        });
+        exact.into_iter().chain([whole]).collect()
     }
 
     /// Formats the offset as in RFC 3339, or as `Z` if the text has none.

@@ -154,10 +154,13 @@ impl Allowed {
 ///
 /// - [`Leaf::Integer`] and [`Leaf::Number`]: numbers in digits and words, ordinals, percentages (also as a fraction of
 ///   one), amounts, durations in the units of the text and in the next larger and smaller ones in which they are exact
-///   (years in months up to ten years), years, months and days of dates, hours and minutes of times. A number is listed
-///   with the digits of the text (`1234.50`) and in its shortest form (`1234.5`).
+///   (years in months up to ten years), years, months and days of dates, hours and minutes of times. What may be just a
+///   number, such as the `9` of `at 9`, is no time here. A number is listed with the digits of the text (`1234.50`) and
+///   in its shortest form (`1234.5`).
 /// - [`Leaf::Date`]: a date without a year gets that of the closest date with one or, if there are none, the closest
 ///   number that looks like a year; relative words such as `tomorrow` are not dates.
+/// - [`Leaf::HourMinuteSecond`], [`Leaf::Time`] and [`Leaf::DateTime`]: the fraction of a second is kept, and the value
+///   without it is less likely.
 /// - [`Leaf::Time`] and [`Leaf::DateTime`]: a time without an offset from UTC gets a `Z`. A time is combined with the
 ///   closest dates before and after it.
 ///
@@ -204,15 +207,15 @@ fn simple(candidate: &Candidate, reading: usize, value: &Value, leaf: Leaf, list
         (Leaf::HourMinute, Value::Time(time) | Value::DateTime(_, time)) => {
             add(&time.hour_minute())
         }
-        (Leaf::HourMinuteSecond, Value::Time(time) | Value::DateTime(_, time)) => {
-            add(&time.hour_minute_second())
-        }
-        (Leaf::Time, Value::Time(time) | Value::DateTime(_, time)) => {
-            add(&format_args!(
-                "{}{}",
-                time.hour_minute_second(),
+        (Leaf::HourMinuteSecond | Leaf::Time, Value::Time(time) | Value::DateTime(_, time)) => {
+            let offset = if leaf == Leaf::Time {
                 time.offset_text()
-            ));
+            } else {
+                String::new()
+            };
+            for (less_likely, text) in time.with_seconds().into_iter().enumerate() {
+                list.add(text + &offset, &candidate.span, reading + less_likely);
+            }
         }
         (Leaf::Duration, Value::Duration(duration)) => {
             duration.iso_texts().iter().for_each(|text| add(text))

@@ -38,6 +38,11 @@ pub(super) fn digits(candidates: &[Candidate], list: &mut List) {
     }
 }
 
+fn has_number(candidate: &Candidate) -> bool {
+    let mut readings = candidate.readings.iter();
+    readings.any(|value| matches!(value, Value::Number(_)))
+}
+
 pub(super) fn list(candidates: &[Candidate], leaf: Leaf, list: &mut List) {
     for (candidate, reading, value) in readings(candidates) {
         let mut add = |number: Number, reading: usize| match leaf {
@@ -85,8 +90,8 @@ pub(super) fn list(candidates: &[Candidate], leaf: Leaf, list: &mut List) {
                     .flatten()
                     .for_each(|part| add(Number::from(u32::from(part)), reading));
             }
-            // If the first reading is a number, such as `14.30`, the value is that number.
-            Value::Time(time) if !matches!(candidate.readings[0], Value::Number(_)) => {
+            // What may be a number, such as `14.30` or the 9 of `at 9`, is that number.
+            Value::Time(time) if !has_number(candidate) => {
                 add(Number::from(u32::from(time.hour)), reading);
                 add(Number::from(u32::from(time.minute)), reading);
             }

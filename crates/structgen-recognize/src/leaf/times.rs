@@ -1,5 +1,7 @@
 //! Dates with times.
 
+use std::ops::Range;
+
 use super::{List, dates, readings};
 use crate::{Candidate, Date, Time, Value};
 
@@ -11,7 +13,7 @@ pub(super) fn with_dates(candidates: &[Candidate], list: &mut List) {
     for (candidate, reading, value) in readings(candidates) {
         match value {
             Value::DateTime(date, time) if date.is_full() => {
-                list.add(text(*date, *time), &candidate.span, reading)
+                add(list, *date, *time, &candidate.span, reading);
             }
             Value::Time(time) => {
                 let after =
@@ -19,7 +21,7 @@ pub(super) fn with_dates(candidates: &[Candidate], list: &mut List) {
                 for (date_candidate, date_reading, date) in around(&dates, after) {
                     let span = candidate.span.start.min(date_candidate.span.start)
                         ..candidate.span.end.max(date_candidate.span.end);
-                    list.add(text(*date, *time), &span, reading + date_reading);
+                    add(list, *date, *time, &span, reading + date_reading);
                 }
             }
             _ => {}
@@ -47,6 +49,13 @@ fn around<'c>(
     dates[first..end].iter()
 }
 
-fn text(date: Date, time: Time) -> String {
-    format!("{date}T{}{}", time.hour_minute_second(), time.offset_text())
+fn add(list: &mut List, date: Date, time: Time, span: &Range<usize>, reading: usize) {
+    let offset = time.offset_text();
+    for (less_likely, time) in time.with_seconds().into_iter().enumerate() {
+        list.add(
+            format!("{date}T{time}{offset}"),
+            span,
+            reading + less_likely,
+        );
+    }
 }

@@ -2,12 +2,18 @@
 //! in `20240512T093000Z`, `9–11 Uhr`, `at 9`.
 //!
 //! Without `am`, `pm` or a part of the day, an hour from 1 to 11 without a leading zero is first read as it is written,
-//! and second as twelve hours later.
+//! and second as twelve hours later. An hour that only a preposition announces may also be just a number, which is its
+//! last reading.
 
+use super::digits::in_a_list;
+use super::quantity::Quantity;
 use super::{Found, Scan, currency, offset};
 use crate::language::Sense;
 use crate::tokens::{Kind, Tokens};
-use crate::{Language, Time, Value};
+use crate::{Language, Number, Time, Value};
+
+/// Further digits of a fraction of a second are cut: most formats for times have no more.
+const MAX_FRACTION_DIGITS: usize = 9;
 
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     let tokens = scan.tokens;
@@ -23,8 +29,14 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
             Some((_, part)) => (end, part),
             None => part_of_day(tokens, end).unwrap_or((end, DayPart::Unknown)),
         };
-        let readings = shown.readings(part);
-        found.add(at, end, readings.into_iter().map(Value::Time).collect());
+        let mut readings: Vec<Value> = { shown.readings(part).into_iter() }
+            .map(Value::Time)
+            .collect();
+        if shown.bare && shown.offset.is_none() {
+            let number = { scan.quantities.starting_at(at) }.find(|quantity| quantity.end == end);
+            readings.extend(number.into_iter().flat_map(Quantity::values));
+        }
+        found.add(at, end, readings);
         if let Some(end) = super::date::range_before(tokens, at) {
             earlier_end(tokens, end, &shown, part, found);
         }
@@ -50,12 +62,8 @@ fn bare(scan: &Scan<'_>, at: usize, found: &mut Found<'_>) {
     }
     .readings(DayPart::Unknown);
     if let (Some(number), false) = (number, times.is_empty()) {
-        let numbers = number.readings.iter().copied().map(Value::Number);
-        found.add(
-            at,
-            at + 3,
-            numbers.chain(times.into_iter().map(Value::Time)).collect(),
-        );
+        let times = times.into_iter().map(Value::Time);
+        found.add(at, at + 3, number.values().chain(times).collect());
     }
 }
 
@@ -98,8 +106,11 @@ pub(super) struct Shown {
     pub(super) hour: u32,
     pub(super) minute: u32,
     pub(super) second: Option<u32>,
+    pub(super) fraction: Option<Number>,
     pub(super) offset: Option<i16>,
     pub(super) of_24: bool,
+    /// Whether it may be just a number, since only a preposition announces it: `at 9`.
+    pub(super) bare: bool,
 }
 
 impl Shown {
@@ -108,8 +119,10 @@ impl Shown {
             hour,
             minute,
             second: None,
+            fraction: None,
             offset: None,
             of_24: false,
+            bare: false,
         }
     }
 
@@ -138,6 +151,7 @@ impl Shown {
         hours
             .filter_map(|hour| {
                 Some(Time {
+                    fraction: self.fraction,
                     offset: self.offset,
                     ..Time::new(hour, self.minute, self.second)?
                 })
@@ -191,14 +205,17 @@ fn clock(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
     if tokens.is_mark(at + 1, ':')
         && let Some(minute) = tokens.digits(at + 2, 2, 2)
     {
-        return Some(with_seconds(tokens, at + 3, shown(minute)));
+        return Some(with_seconds(tokens, at, shown(minute)));
     }
     if let Some((_, minute, _)) = pointed(tokens, at) {
         let named = named_at(tokens, tokens.skip_space(at + 3));
-        let is_time = named.is_some()
-            || part_of_day(tokens, at + 3).is_some()
-            || after_preposition(tokens, at);
-        return is_time.then_some((named.unwrap_or(at + 3), shown(minute)));
+        let clear = named.is_some() || part_of_day(tokens, at + 3).is_some();
+        let is_time = clear || after_preposition(tokens, at);
+        let shown = Shown {
+            bare: !clear,
+            ..shown(minute)
+        };
+        return is_time.then_some((named.unwrap_or(at + 3), shown));
     }
     // `9h30`, `9 h 30`, `9 Uhr 30`, `9 heures`.
     let name = tokens.skip_space(at + 1);
@@ -216,8 +233,12 @@ fn clock(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
     }
     let goes_on = separated(tokens, at);
     let announced = after_preposition(tokens, at) && !goes_on && !counts_something(tokens, at + 1);
-    let is_hour = announced || part_of_day(tokens, at + 1).is_some();
-    is_hour.then_some((at + 1, shown(0)))
+    let clear = part_of_day(tokens, at + 1).is_some();
+    let shown = Shown {
+        bare: !clear,
+        ..shown(0)
+    };
+    (clear || announced).then_some((at + 1, shown))
 }
 
 /// Matches `093000` in `20240512T093000Z`.
@@ -231,12 +252,14 @@ fn basic(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Shown)> {
         Some(all) => (all / 100, Some(all % 100)),
         None => (tokens.digits(at, 4, 4)?, None),
     };
+    let fraction = second.and_then(|_| fraction_of_second(tokens, at, at + 1));
     let shown = Shown {
         second,
+        fraction: fraction.map(|(_, fraction)| fraction),
         of_24: true,
         ..Shown::at(hour_minute / 100, hour_minute % 100)
     };
-    Some((at + 1, shown))
+    Some((fraction.map_or(at + 1, |(end, _)| end), shown))
 }
 
 /// Returns whether the digits at `at` continue after a mark.
@@ -247,24 +270,43 @@ fn separated(tokens: &Tokens<'_>, at: usize) -> bool {
     ) && tokens.kind(at + 2) == Some(Kind::Digits)
 }
 
-/// Adds seconds and their fraction, and the word for the clock.
-fn with_seconds(tokens: &Tokens<'_>, at: usize, shown: Shown) -> (usize, Shown) {
-    let mut end = at;
+/// Adds the seconds after `9:30` at `hour_at` with their fraction, and the word for the clock.
+fn with_seconds(tokens: &Tokens<'_>, hour_at: usize, shown: Shown) -> (usize, Shown) {
+    let mut end = hour_at + 3;
     let mut shown = shown;
     if tokens.is_mark(end, ':')
         && let Some(second) = tokens.digits(end + 1, 2, 2)
     {
         shown.second = Some(second);
         end += 2;
-        if matches!(tokens.kind(end), Some(Kind::Mark('.' | ',')))
-            && tokens.kind(end + 1) == Some(Kind::Digits)
-        {
-            end += 2;
+        if let Some((fraction_end, fraction)) = fraction_of_second(tokens, hour_at, end) {
+            shown.fraction = Some(fraction);
+            end = fraction_end;
         }
     }
     // The word for the clock: `9:30 Uhr`, `9:30 h`.
     let name = tokens.skip_space(end);
     (named_at(tokens, name).unwrap_or(end), shown)
+}
+
+/// Returns the fraction at `at` of the second of a time that starts at `start`, cut to nine digits, and its end.
+///
+/// A comma may also separate the cells of a row: after it, the digits have to be thousandths, millionths or billionths,
+/// or precede an offset from UTC.
+fn fraction_of_second(tokens: &Tokens<'_>, start: usize, at: usize) -> Option<(usize, Number)> {
+    (tokens.kind(at + 1) == Some(Kind::Digits)).then_some(())?;
+    let (digits, end) = (tokens.str(at + 1), at + 2);
+    let is_fraction = match tokens.kind(at)? {
+        Kind::Mark('.') => true,
+        Kind::Mark(',') => {
+            let is_usual = matches!(digits.len(), 3 | 6 | 9) && !in_a_list(tokens, start, end);
+            is_usual || offset::offset(tokens, start, end, true).is_some()
+        }
+        _ => false,
+    };
+    let digits = &digits[..digits.len().min(MAX_FRACTION_DIGITS)];
+    let fraction = Number::from_digits(["0"], digits).filter(|_| is_fraction)?;
+    Some((end, fraction))
 }
 
 /// Adds the offset from UTC. `UTC` and offsets in digits imply a clock of 24 hours, but abbreviated zones do not.
@@ -342,10 +384,11 @@ pub(super) fn part_of_day(tokens: &Tokens<'_>, end: usize) -> Option<(usize, Day
     None
 }
 
-/// Returns whether the word before `at` announces a time: `at`, `um`, `à`, `las`, `@`.
+/// Returns whether the word before `at` announces a time: `at`, `um`, `à`, `las`, `@`, but not the `A` of `A4`.
 pub(super) fn after_preposition(tokens: &Tokens<'_>, at: usize) -> bool {
     let before = tokens.back_space(at);
-    tokens.has_any(before.wrapping_sub(1), Sense::At) || tokens.is_mark(before.wrapping_sub(1), '@')
+    let word = before.wrapping_sub(1);
+    before < at && tokens.has_any(word, Sense::At) || tokens.is_mark(word, '@')
 }
 
 /// Adds the `9` of `9–11 Uhr`, or the `9.30` of `9.30 to 5 pm`: in the same half of the day if it is not later than the

@@ -17,6 +17,12 @@ use crate::{Language, TimeUnit, Value};
 pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
     let tokens = scan.tokens;
     for at in 0..tokens.len() {
+        // As one word, it is in no table; `drei viertel` is found by its second word.
+        if tokens.str(at).eq_ignore_ascii_case("dreiviertel")
+            && let Some((end, hour)) = hour_after(scan, at, Language::German)
+        {
+            add(scan, at, end, moved(hour, -15), found);
+        }
         for entry in tokens.entries(at) {
             match entry.sense {
                 Sense::Past | Sense::Before => {
@@ -57,6 +63,14 @@ fn hour_at(scan: &Scan<'_>, at: usize, language: Language) -> Option<(usize, u32
         return Some((at + 1, 24));
     }
     integer_at(scan, at, language, 1..=24)
+}
+
+/// Returns the hour after the word at `at`, and its end with the word for the clock.
+fn hour_after(scan: &Scan<'_>, at: usize, language: Language) -> Option<(usize, u32)> {
+    let tokens = scan.tokens;
+    let (end, hour) = hour_at(scan, tokens.skip_space(at + 1), language)?;
+    let named = named_at(tokens, tokens.skip_space(end));
+    Some((named.unwrap_or(end), hour))
 }
 
 /// Returns an integer within a range at a position, and its end.
@@ -191,10 +205,9 @@ fn minutes_before(scan: &Scan<'_>, preposition: usize, language: Language) -> Op
 /// Matches `halb zehn`, `half nine`, `viertel neun`, `drei viertel neun`; `at` is the part.
 fn part_first(scan: &Scan<'_>, at: usize, language: Language, sense: Sense, found: &mut Found<'_>) {
     let tokens = scan.tokens;
-    let Some((end, hour)) = hour_at(scan, tokens.skip_space(at + 1), language) else {
+    let Some((end, hour)) = hour_after(scan, at, language) else {
         return;
     };
-    let end = named_at(tokens, tokens.skip_space(end)).unwrap_or(end);
     let three = tokens
         .back_space(at)
         .checked_sub(1)
@@ -251,9 +264,16 @@ fn hour_first(scan: &Scan<'_>, quantity: &Quantity, hour: u32, found: &mut Found
     }
     let spoken = quantity.language.is_some();
     if !continued && spoken {
-        let announced = || !counts_something(tokens, end) && announced(scan, quantity);
-        if named_end.is_some() || part_of_day(tokens, end).is_some() || announced() {
+        if named_end.is_some() || part_of_day(tokens, end).is_some() {
             add(scan, quantity.first, end, plain, found);
+        } else if !counts_something(tokens, end) && announced(scan, quantity) {
+            // It may be just a number.
+            let times = times(plain, DayPart::Unknown).into_iter();
+            found.add(
+                quantity.first,
+                end,
+                times.chain(quantity.values()).collect(),
+            );
         }
     }
 }

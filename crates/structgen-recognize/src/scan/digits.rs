@@ -113,7 +113,7 @@ fn parts(tokens: &Tokens<'_>, at: usize, end: usize, list: &mut Vec<Quantity>) {
 }
 
 /// Returns whether another comma directly precedes or follows, as between the cells of a row.
-fn in_a_list(tokens: &Tokens<'_>, at: usize, end: usize) -> bool {
+pub(super) fn in_a_list(tokens: &Tokens<'_>, at: usize, end: usize) -> bool {
     let before = matches!(tokens.kind_before(at), Some(Kind::Mark(',' | ';')));
     let after = matches!(tokens.kind(end), Some(Kind::Mark(',' | ';')))
         && !matches!(tokens.kind(end + 1), None | Some(Kind::Space | Kind::Break));

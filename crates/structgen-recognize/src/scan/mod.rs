@@ -31,7 +31,7 @@ use rustc_hash::FxHashSet;
 use crate::tokens::Tokens;
 use crate::{Candidate, Options, Value};
 
-use quantity::{Quantities, Quantity};
+use quantity::Quantities;
 
 /// The input of the recognisers.
 struct Scan<'t> {
@@ -95,18 +95,8 @@ pub(crate) fn scan(tokens: &Tokens<'_>, options: &Options) -> Vec<Candidate> {
         candidates: Vec::new(),
         loose: FxHashSet::default(),
     };
-    for Quantity {
-        first,
-        end,
-        readings,
-        ..
-    } in scan.quantities.iter()
-    {
-        found.add(
-            *first,
-            *end,
-            readings.iter().copied().map(Value::Number).collect(),
-        );
+    for quantity in scan.quantities.iter() {
+        found.add(quantity.first, quantity.end, quantity.values().collect());
     }
     for recognize in [
         ordinal::recognize,
@@ -142,8 +132,11 @@ fn drop_parts(candidates: &mut Vec<Candidate>, loose: &FxHashSet<Range<usize>>) 
     let mut moment = 0..0;
     let mut duration = 0..0;
     candidates.retain(|Candidate { span, readings }| {
-        // If a number may be a time, the time is its last reading.
-        let longest = match readings.last() {
+        // Some may be just a number as well.
+        let part = readings
+            .iter()
+            .find(|value| !matches!(value, Value::Number(_)));
+        let longest = match part {
             Some(Value::Date(_) | Value::Time(_)) => &mut moment,
             Some(Value::Duration(_)) => &mut duration,
             _ => return true,

@@ -2,7 +2,7 @@
 
 use super::{digits, fraction, number_words};
 use crate::tokens::Tokens;
-use crate::{DecimalMark, Language, Number, Options};
+use crate::{DecimalMark, Language, Number, Options, Value};
 
 /// A number, in the tokens from `first` to before `end`.
 #[derive(Clone, Debug)]
@@ -35,6 +35,11 @@ impl Quantity {
     /// Returns whether it is compatible with words of this language.
     pub(super) fn speaks(&self, language: Language) -> bool {
         self.language.is_none_or(|own| own == language)
+    }
+
+    /// Returns the readings as values.
+    pub(super) fn values(&self) -> impl Iterator<Item = Value> {
+        self.readings.iter().copied().map(Value::Number)
     }
 
     /// Returns the best reading as a small integer.

@@ -1,6 +1,6 @@
 use structgen_recognize::Leaf;
 
-use crate::{best, never, other};
+use crate::{best, never, other, values};
 
 #[test]
 fn times_are_read_in_digits() {
@@ -56,7 +56,10 @@ fn times_are_read_in_digits() {
         &[
             ("14:30:05", "14:30:05"),
             ("14:30", "14:30:00"),
-            ("14:30:05.123", "14:30:05"),
+            ("14:30:05.123", "14:30:05.123"),
+            ("14:30:05,123", "14:30:05.123"),
+            ("9:30:05.5 pm", "21:30:05.5"),
+            ("14:30:05.1234567891", "14:30:05.123456789"),
         ],
     );
     never(
@@ -103,6 +106,7 @@ fn times_are_read_in_words() {
             ("Viertel vor neun", "08:45"),
             ("viertel neun", "08:15"),
             ("drei viertel neun", "08:45"),
+            ("dreiviertel acht", "07:45"),
             ("zehn nach acht", "08:10"),
             ("fünf vor halb neun", "08:25"),
             ("fünf nach halb neun", "08:35"),
@@ -185,7 +189,10 @@ fn rfc_3339_takes_the_offset_of_the_text_or_z() {
         Leaf::DateTime,
         &[
             ("2024-05-12T09:30:00Z", "2024-05-12T09:30:00Z"),
-            ("2024-05-12T09:30:00.250+02:00", "2024-05-12T09:30:00+02:00"),
+            (
+                "2024-05-12T09:30:00.250+02:00",
+                "2024-05-12T09:30:00.250+02:00",
+            ),
             ("2024-05-12 09:30:00", "2024-05-12T09:30:00Z"),
             ("12/May/2024:09:30:00", "2024-05-12T09:30:00Z"),
             (
@@ -211,7 +218,10 @@ fn offsets_from_utc_are_read_in_every_notation() {
             ("Mon, 12 May 2025 09:30 +1000", "2025-05-12T09:30:00+10:00"),
             ("[12/May/2025:09:30:05 +0200]", "2025-05-12T09:30:05+02:00"),
             ("2025-05-12 09:30:05+02", "2025-05-12T09:30:05+02:00"),
-            ("2025-05-12 09:30:05.123-05", "2025-05-12T09:30:05-05:00"),
+            (
+                "2025-05-12 09:30:05.123-05",
+                "2025-05-12T09:30:05.123-05:00",
+            ),
             ("2025-05-12T09:30-05:00", "2025-05-12T09:30:00-05:00"),
             ("2025-05-12 9:30:00 AM -05:00", "2025-05-12T09:30:00-05:00"),
             (
@@ -264,4 +274,80 @@ fn a_hyphen_after_a_time_is_no_offset_if_it_joins_a_range_or_a_count() {
 #[test]
 fn a_price_is_no_time() {
     never(Leaf::HourMinute, &[("it was $12.50", "12:50")]);
+}
+
+#[test]
+fn a_fraction_of_a_second_is_kept_and_the_time_without_it_is_less_likely() {
+    best(
+        Leaf::DateTime,
+        &[
+            ("at 2024-05-12T14:30:00.123Z ok", "2024-05-12T14:30:00.123Z"),
+            ("2024-05-12T14:30:00.5+02:00", "2024-05-12T14:30:00.5+02:00"),
+            ("2024-05-12T14:30:00.123456Z", "2024-05-12T14:30:00.123456Z"),
+            ("2024-05-12T14:30:00,123Z", "2024-05-12T14:30:00.123Z"),
+            ("2024-05-12T14:30:00,5Z", "2024-05-12T14:30:00.5Z"),
+            ("20240512T143000.25Z", "2024-05-12T14:30:00.25Z"),
+        ],
+    );
+    best(Leaf::Time, &[("16:05:09.123Z", "16:05:09.123Z")]);
+    other(Leaf::Time, &[("16:05:09.123Z", "16:05:09Z")]);
+    other(
+        Leaf::DateTime,
+        &[("2024-05-12T14:30:00.123Z", "2024-05-12T14:30:00Z")],
+    );
+}
+
+#[test]
+fn a_comma_between_the_cells_of_a_row_begins_no_fraction_of_a_second() {
+    best(
+        Leaf::HourMinuteSecond,
+        &[
+            ("14:30:05,250,blue", "14:30:05"),
+            ("Ada,14:30:05,250", "14:30:05"),
+            ("14:30:05,5", "14:30:05"),
+        ],
+    );
+    never(Leaf::HourMinuteSecond, &[("14:30:05,5", "14:30:05.5")]);
+}
+
+#[test]
+fn a_bare_number_after_a_preposition_is_only_itself_as_a_number() {
+    for (text, numbers) in [
+        ("We print on A4 paper", &["4"][..]),
+        ("A5 paper", &["5"]),
+        ("No 1 at 10 Downing Street", &["1", "10"]),
+        ("Wir kommen um 9 zu euch", &["9"]),
+        ("on arrive à 9", &["9"]),
+        ("at nine", &["9"]),
+    ] {
+        let found: Vec<String> = values(text, Leaf::Integer)
+            .into_iter()
+            .map(|value| value.text)
+            .collect();
+        assert_eq!(found, numbers, "{text:?}");
+    }
+    best(Leaf::Number, &[("ab 9.50", "9.5")]);
+    never(Leaf::Number, &[("ab 9.50", "50"), ("ab 9.50", "21")]);
+}
+
+#[test]
+fn hours_and_minutes_of_a_clear_time_are_numbers() {
+    for (text, number) in [
+        ("at 9:45", "45"),
+        ("um 9.45 Uhr", "45"),
+        ("half past nine", "30"),
+        ("um 9 Uhr abends", "21"),
+        ("at 9 pm", "21"),
+        ("2–4 pm", "14"),
+    ] {
+        best(Leaf::Integer, &[(text, number)]);
+    }
+}
+
+#[test]
+fn a_letter_directly_before_a_number_is_no_preposition() {
+    for text in ["We print on A4 paper", "A5"] {
+        assert_eq!(values(text, Leaf::Time), [], "{text:?}");
+    }
+    best(Leaf::HourMinute, &[("on arrive à 9", "09:00")]);
 }
