@@ -115,11 +115,45 @@ pub(crate) fn scan(tokens: &Tokens<'_>, options: &Options) -> Vec<Candidate> {
         recognize(tokens.text, &mut found);
     }
     let mut candidates = found.candidates;
+    split_signs(tokens.text, &mut candidates);
     sort(&mut candidates);
     drop_parts(&mut candidates, &found.loose);
     stamp::join(tokens.text, &mut candidates);
     sort(&mut candidates);
     candidates
+}
+
+/// Moves the readings without a minus sign to a candidate of their own, which begins after the sign.
+fn split_signs(text: &str, candidates: &mut Vec<Candidate>) {
+    let mut unsigned = Vec::new();
+    for candidate in candidates.iter_mut() {
+        let sign = text[candidate.span.clone()].chars().next();
+        let Some(sign) = sign.filter(|sign| matches!(sign, '-' | '−' | '–')) else {
+            continue;
+        };
+        if !candidate.readings.iter().any(is_negative) {
+            continue;
+        }
+        let (negative, readings): (Vec<Value>, Vec<Value>) =
+            { candidate.readings.drain(..) }.partition(is_negative);
+        candidate.readings = negative;
+        if !readings.is_empty() {
+            unsigned.push(Candidate {
+                span: candidate.span.start + sign.len_utf8()..candidate.span.end,
+                readings,
+            });
+        }
+    }
+    candidates.extend(unsigned);
+}
+
+fn is_negative(value: &Value) -> bool {
+    match value {
+        Value::Number(number) | Value::Percent(number) | Value::Amount { number, .. } => {
+            number.is_negative()
+        }
+        _ => false,
+    }
 }
 
 fn sort(candidates: &mut Vec<Candidate>) {

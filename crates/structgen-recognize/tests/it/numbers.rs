@@ -1,6 +1,6 @@
 use structgen_recognize::{DecimalMark, Leaf, Options, allowed, recognize};
 
-use crate::{best, never, other};
+use crate::{best, never, other, values};
 
 #[test]
 fn digits_are_read_with_groups_and_fractions_of_any_notation() {
@@ -382,4 +382,25 @@ fn both_ends_of_a_range_of_percentages_are_percentages() {
         ],
     );
     never(Leaf::Number, &[("in 2020 and 5 %", "20.20")]);
+}
+
+#[test]
+fn a_number_without_its_sign_does_not_span_it() {
+    for text in ["soit -33 %", "soit −33 %"] {
+        let found = values(text, Leaf::Number);
+        let spans = |number: &str| -> Vec<&str> {
+            let own = found.iter().filter(|value| value.text == number);
+            own.flat_map(|value| &value.spans)
+                .map(|span| &text[span.clone()])
+                .collect()
+        };
+        let sign = &text[5..text.len() - 4];
+        assert_eq!(spans("33"), ["33 %", "33"], "{text:?}");
+        assert_eq!(
+            spans("-33"),
+            [format!("{sign}33 %"), format!("{sign}33")],
+            "{text:?}"
+        );
+    }
+    best(Leaf::Number, &[("paid -€5 today", "-5"), ("−7", "-7")]);
 }
