@@ -1,11 +1,12 @@
 //! Dates with the name of the month: `12 May 2024`, `May 12th, 2024`, `den 3. Mai`, `1er mai`, `5 de mayo de 2024`,
-//! `12/May/2024`, `the first of May`, `May 2024`.
+//! `12/May/2024`, `the first of May`, `May 2024`, `12 May 24`.
 
+use super::clock::{counts_something, named_at, part_of_day};
 use super::date::earlier_days;
 use super::ordinal::ordinal;
 use super::{Found, Scan};
 use crate::date::full_years;
-use crate::language::Sense;
+use crate::language::{Entry, Sense};
 use crate::tokens::{Kind, Tokens};
 use crate::{Date, Value};
 
@@ -26,15 +27,13 @@ pub(super) fn recognize(scan: &Scan<'_>, found: &mut Found<'_>) {
             let day = day_before(scan, at);
             let year = year_after(tokens, at + 1);
             if let Some((first, day)) = day {
-                add(
-                    found,
-                    first,
-                    year.map_or(at + 1, |(end, _)| end),
-                    year.map(|(_, year)| year),
-                    month,
-                    Some(day),
-                );
-                earlier_days(tokens, first, month, year.map(|(_, year)| year), found);
+                let (end, years) = match year {
+                    Some((end, year)) => (end, vec![Some(year)]),
+                    None => short_year_after(tokens, at + 1).unwrap_or((at + 1, vec![None])),
+                };
+                let dates = { years.iter() }.filter_map(|year| Date::new(*year, month, Some(day)));
+                found.add(first, end, dates.map(Value::Date).collect());
+                earlier_days(tokens, first, month, years[0], found);
             } else if let Some((end, year)) = year {
                 add(found, at, end, Some(year), month, None);
             }
@@ -112,6 +111,63 @@ fn year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, u16)> {
     let goes_on = matches!(tokens.kind(at + 1), Some(Kind::Mark('.' | ',')))
         && tokens.kind(at + 2) == Some(Kind::Digits);
     ((1000..3000).contains(&year) && !goes_on).then_some((at + 1, year))
+}
+
+/// Returns the possible years of two digits after a month, best first, and their end: `3 Sep 23`. If a noun follows,
+/// which they may count (`on 3 May 12 people came`), the first is none.
+fn short_year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Vec<Option<u16>>)> {
+    let gap = at + usize::from(tokens.is_mark(at, '.'));
+    let mut at = tokens.skip_space(gap);
+    if at > gap && tokens.has_any(at, Sense::Of) {
+        at = tokens.skip_space(at + 1);
+    }
+    let year = tokens.digits(at, 2, 2).filter(|_| at > gap)?;
+    let end = at + 1;
+    (!goes_on(tokens, end) && !is_hour_or_count(tokens, end)).then_some(())?;
+    let next = tokens.skip_space(end);
+    let is_common = |entry: &Entry| matches!(entry.sense, Sense::Common | Sense::At | Sense::Until);
+    let may_count = tokens.kind(next) == Some(Kind::Word)
+        && !tokens.str(end).contains('\n')
+        && !tokens.all_entries(next).iter().any(is_common);
+    let none = may_count.then_some(None);
+    let years = none.into_iter().chain(full_years(year as u16).map(Some));
+    Some((end, years.collect()))
+}
+
+/// Returns whether a number that ends at `end` is a part of a longer one or of a word, or the start of a range that does
+/// not end with a date: `3 May 10 to 12`.
+fn goes_on(tokens: &Tokens<'_>, end: usize) -> bool {
+    let next = tokens.skip_space(end);
+    if next == end {
+        return match tokens.kind(end) {
+            Some(Kind::Word) => true,
+            Some(Kind::Mark(_)) => tokens.kind(end + 1) == Some(Kind::Digits),
+            _ => false,
+        };
+    }
+    let dash = matches!(tokens.kind(next), Some(Kind::Mark('-' | '–' | '—')))
+        && tokens.kind(next + 1) == Some(Kind::Space);
+    // `3 mai 23 à 14 h` is a date with a time.
+    let connects = dash || tokens.has_any(next, Sense::Until) && tokens.str(next) != "à";
+    let second = tokens.skip_space(next + 1);
+    let month = tokens.skip_space(second + 1 + usize::from(tokens.is_mark(second + 1, '.')));
+    let range = connects && tokens.kind(second) == Some(Kind::Digits) && !is_month(tokens, month);
+    range || tokens.str(next) == "000"
+}
+
+fn is_month(tokens: &Tokens<'_>, at: usize) -> bool {
+    let mut senses = tokens.all_entries(at).iter().map(|entry| entry.sense);
+    senses.any(|sense| matches!(sense, Sense::MonthName(_)))
+}
+
+/// Returns whether a number that ends at `end` is an hour, or counts days, units or money.
+fn is_hour_or_count(tokens: &Tokens<'_>, end: usize) -> bool {
+    let next = tokens.skip_space(end);
+    named_at(tokens, next).is_some()
+        || part_of_day(tokens, end).is_some()
+        || counts_something(tokens, end)
+        || tokens.has_any(next, Sense::Noon)
+        || tokens.has_any(next, Sense::Midnight)
 }
 
 /// Returns the year directly before a month, as in `2024 May 12` and `2024-May-12`, and its start.

@@ -152,3 +152,51 @@ fn parts_of_dates_are_numbers() {
         ],
     );
 }
+
+#[test]
+fn two_digits_after_day_and_month_are_a_year() {
+    best(
+        Leaf::Date,
+        &[
+            ("3 Sep 23", "2023-09-03"),
+            ("5 May 85", "1985-05-05"),
+            ("1 January 99", "1999-01-01"),
+            ("3. Sept. 23", "2023-09-03"),
+            ("on 5 May 85 in Rome", "1985-05-05"),
+            ("5 de mayo de 85", "1985-05-05"),
+            ("3 mai 23 à 14 h 30", "2023-05-03"),
+            ("3 Sep 23 14:30", "2023-09-03"),
+            ("3 Sep 23 - 5 Oct 23", "2023-09-03"),
+            ("3–5 May 23", "2023-05-03"),
+        ],
+    );
+    other(Leaf::Date, &[("5 May 56", "2056-05-05")]);
+    assert_eq!(values("3 Sep 23", Leaf::Date).len(), 1);
+}
+
+#[test]
+fn two_digits_after_day_and_month_that_count_something_are_no_year() {
+    best(
+        Leaf::Date,
+        &[
+            ("on 3 May 12 people came (2024)", "2024-05-03"),
+            ("3 May 2024, 3 May 12 pm", "2024-05-03"),
+        ],
+    );
+    other(Leaf::Date, &[("on 3 May 12 people came", "2012-05-03")]);
+    for text in [
+        "12 May 10 am",
+        "12. Mai 14 Uhr",
+        "12 May 10:30",
+        "12 May 10-12",
+        "12 May 10 to 12",
+        "12 May 24 hours",
+        "12 May 20 €",
+        "12 May 12 noon",
+        "12 May 16 June",
+        "12 May 23rd",
+        "12 May 20 000 people",
+    ] {
+        assert_eq!(values(text, Leaf::Date), [], "{text:?}");
+    }
+}
