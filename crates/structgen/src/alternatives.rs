@@ -128,16 +128,12 @@ pub(crate) fn others(
     let mut values: Vec<AlternativeValue> = Vec::new();
     for output in outputs.outputs.into_iter().flatten() {
         let value = value_after(before, &output.generation.text);
-        let Some(Ok(value)) = value.map(serde_json::from_str::<Value>) else {
-            continue;
-        };
-        let probability = output.log_prob.map_or(0.0, f64::exp);
-        match values.iter_mut().find(|known| known.value == value) {
-            Some(known) => known.probability += probability,
-            None => values.push(AlternativeValue { value, probability }),
+        if let Some(Ok(value)) = value.map(serde_json::from_str::<Value>) {
+            let probability = output.log_prob.map_or(0.0, f64::exp);
+            add(AlternativeValue { value, probability }, &mut values);
         }
     }
-    values.retain(|other| other.value != field.value);
+    values.retain(|other| !is_same(&other.value, &field.value));
     let sum: f64 = values.iter().map(|other| other.probability).sum();
     let left = field.probability.map_or(1.0, |own| (1.0 - own).max(0.0));
     if sum > left {
@@ -148,4 +144,51 @@ pub(crate) fn others(
     values.sort_by(|a, b| b.probability.total_cmp(&a.probability));
     values.truncate(most);
     values
+}
+
+/// Adds a value, or its probability if the value is known.
+fn add(value: AlternativeValue, values: &mut Vec<AlternativeValue>) {
+    match { values.iter_mut() }.find(|known| is_same(&known.value, &value.value)) {
+        Some(known) => known.probability += value.probability,
+        None => values.push(value),
+    }
+}
+
+/// Returns whether two values are equal; `5` and `5.0` are.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) if a.is_f64() || b.is_f64() => {
+            a.as_f64() == b.as_f64()
+        }
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn equal_numbers_are_one_value_however_they_are_written() {
+        let mut values = Vec::new();
+        for (text, probability) in [("5", 0.5), ("7", 0.125), ("5.0", 0.25), ("\"5\"", 0.0625)] {
+            let value = serde_json::from_str(text).unwrap();
+            add(AlternativeValue { value, probability }, &mut values);
+        }
+        let found = values.iter().map(|it| (it.value.clone(), it.probability));
+        let expected = [(json!(5), 0.75), (json!(7), 0.125), (json!("5"), 0.0625)];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+
+        assert!(is_same(
+            &json!(300_000_000_000_000_u64),
+            &json!(300_000_000_000_000.0)
+        ));
+        // Neighbours that are one floating-point number are still two integers.
+        assert!(!is_same(
+            &json!(9_007_199_254_740_992_u64),
+            &json!(9_007_199_254_740_993_u64)
+        ));
+    }
 }
