@@ -1,11 +1,15 @@
 //! Values that come from the text.
 
+mod other_notations;
+
 use std::collections::HashSet;
 
 use structgen_automata::LimitExceeded;
 use structgen_constraint::{Candidate, CandidateValue, CompileError, Input};
 use structgen_grammar::Decimal;
 use structgen_recognize::{Leaf, Options, allowed, recognize};
+
+use other_notations::other_notations;
 
 /// Prepares a text as the source of grounded values, including the numbers, dates, times and addresses in any of the
 /// notations of [`structgen_recognize`].
@@ -62,5 +66,11 @@ fn input(text: &str) -> Result<Input, LimitExceeded> {
             }));
         }
     }
+    let others = other_notations(&found).into_iter();
+    candidates.extend(others.map(|(span, text)| Candidate {
+        span,
+        reading: 0,
+        value: CandidateValue::OtherNotation(text.into()),
+    }));
     Input::with_candidates(text, candidates)
 }

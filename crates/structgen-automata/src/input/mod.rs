@@ -27,12 +27,13 @@ const END: u8 = 0xFF;
 /// for each run of whitespace. A word boundary is between two characters that do not both belong to a word. So a span
 /// may contain punctuation, but not consist of it, and it has no whitespace at its ends. Words are runs of letters,
 /// digits and underscores; in scripts without spaces, each character is a word. Numbers, and strings of formats with
-/// candidates, are [candidates](Candidate); a string with a pattern may be a span or a candidate.
+/// candidates, are [candidates](Candidate); a string with a pattern may be a span or a candidate, or otherwise a
+/// candidate in another notation.
 #[derive(Debug)]
 pub struct Input {
     text: Box<str>,
     /// The text without whitespace at its ends; then the text with single spaces, if that differs; then the distinct
-    /// strings that were recognised. [`END`] follows each.
+    /// strings that were recognised, also in other notations. [`END`] follows each.
     bytes: Box<[u8]>,
     borders: Borders,
     /// The ends of the text as it stands, and of its last form.
@@ -40,6 +41,8 @@ pub struct Input {
     /// The starts of spans, and those of recognised strings, roughly in the order of their texts.
     starts: Box<[u32]>,
     candidate_starts: Box<[u32]>,
+    /// The same for strings in other notations.
+    notation_starts: Box<[u32]>,
     /// The starts of its characters, unless each is a byte.
     characters: Option<Box<[u32]>>,
     candidates: Box<[Candidate]>,
@@ -68,6 +71,17 @@ pub enum CandidateValue {
         /// The string.
         text: Box<str>,
     },
+    /// A string in a notation that the text does not use, such as `12.05.2024` for `12 May 2024`: for strings with a
+    /// pattern that neither a span of the text nor any other candidate matches.
+    OtherNotation(Box<str>),
+}
+
+/// Which recognised strings a string may be, beside spans of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Recognised {
+    None,
+    Strings,
+    OtherNotations,
 }
 
 impl Input {
@@ -106,17 +120,20 @@ impl Input {
         }
         let text_end = bytes.len() - 1;
         let candidates: Box<[Candidate]> = candidates.into_iter().collect();
-        let mut candidate_starts = Vec::new();
+        let (mut candidate_starts, mut notation_starts) = (Vec::new(), Vec::new());
         let mut known = FxHashSet::default();
         for Candidate { value, .. } in &candidates {
-            let CandidateValue::String { text, .. } = value else {
-                continue;
+            let (starts, text) = match value {
+                CandidateValue::String { text, .. } => (&mut candidate_starts, text),
+                CandidateValue::OtherNotation(text) => (&mut notation_starts, text),
+                CandidateValue::Number(_) => continue,
             };
+            let is_other = matches!(value, CandidateValue::OtherNotation(_));
             // Strings of an input are never empty.
-            if text.is_empty() || !known.insert(&**text) {
+            if text.is_empty() || !known.insert((is_other, &**text)) {
                 continue;
             }
-            candidate_starts.push(bytes.len() as u32);
+            starts.push(bytes.len() as u32);
             bytes.extend_from_slice(text.as_bytes());
             borders.add_end(bytes.len());
             bytes.push(END);
@@ -142,6 +159,7 @@ impl Input {
             text: text.into(),
             starts: by_text(borders.starts(), &bytes),
             candidate_starts: by_text(&candidate_starts, &bytes),
+            notation_starts: by_text(&notation_starts, &bytes),
             bytes: bytes.into(),
             borders,
             candidates,
@@ -200,8 +218,13 @@ impl Input {
     pub(crate) fn numbers(&self) -> impl Iterator<Item = String> + '_ {
         self.candidates.iter().filter_map(|it| match &it.value {
             CandidateValue::Number(number) => Some(number.to_string()),
-            CandidateValue::String { .. } => None,
+            CandidateValue::String { .. } | CandidateValue::OtherNotation(_) => None,
         })
+    }
+
+    /// Returns whether it has strings in other notations.
+    pub(crate) fn has_other_notations(&self) -> bool {
+        !self.notation_starts.is_empty()
     }
 
     /// Returns its strings of a format.

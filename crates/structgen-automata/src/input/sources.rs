@@ -8,7 +8,7 @@ use super::{CandidateValue, Input};
 
 impl Input {
     /// Returns the spans of the text, in bytes, that are written as this string: those at word boundaries, and those
-    /// recognised as this string in some format. Sorted, without duplicates.
+    /// recognised as this string in some format or notation. Sorted, without duplicates.
     #[must_use]
     pub fn sources_of_string(&self, value: &str) -> Vec<Range<usize>> {
         let indent = self.text.len() - self.text.trim_start().len();
@@ -39,7 +39,9 @@ impl Input {
             }
         }
         sources.extend(self.recognised(|it| match it {
-            CandidateValue::String { text, .. } => **text == *value,
+            CandidateValue::String { text, .. } | CandidateValue::OtherNotation(text) => {
+                **text == *value
+            }
             CandidateValue::Number(_) => false,
         }));
         sources.sort_unstable_by_key(|span| (span.start, span.end));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{END, Input};
+use super::{END, Input, Recognised};
 use crate::ByteSet;
 use crate::bytes::run_between;
 
@@ -44,12 +44,14 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// Creates the spans of the text, and optionally of the strings that were recognised in it.
-    pub(crate) fn new(input: Arc<Input>, with_candidates: bool) -> Self {
+    /// Creates the spans of the text, and of strings that were recognised in it.
+    pub(crate) fn new(input: Arc<Input>, recognised: Recognised) -> Self {
         let mut suffixes = input.starts.to_vec();
-        if with_candidates {
-            suffixes.extend_from_slice(&input.candidate_starts);
-        }
+        suffixes.extend_from_slice(match recognised {
+            Recognised::None => &[],
+            Recognised::Strings => &input.candidate_starts,
+            Recognised::OtherNotations => &input.notation_starts,
+        });
         Self {
             suffixes: suffixes.into(),
             input,

@@ -11,7 +11,7 @@ use structgen_regular::RegularLimits;
 use super::content::{Content, ContentState};
 use super::utf8::Utf8;
 use crate::bytes::escaped_length;
-use crate::input::{Input, OpenSpan, Spans, SpansState};
+use crate::input::{Input, OpenSpan, Recognised, Spans, SpansState};
 use crate::{ByteSet, Children, Continuations, LimitExceeded};
 
 /// The maximum number of pairs of a position in the input and a state of the set to visit.
@@ -226,11 +226,11 @@ impl Set {
 }
 
 impl GroundedContent {
-    /// Creates the spans of an input that are in the shape, optionally with the recognised strings.
+    /// Creates the spans of an input that are in the shape, with recognised strings.
     pub(crate) fn new(
         input: Arc<Input>,
         shape: &StringShape,
-        with_recognised: bool,
+        recognised: Recognised,
         limits: &RegularLimits,
     ) -> Result<Self, LimitExceeded> {
         let StringShape {
@@ -248,7 +248,7 @@ impl GroundedContent {
             _ => Set::Content(Box::new(SetStates::new(Content::new(shape, limits)?))),
         };
         Ok(Self {
-            spans: Spans::new(input, with_recognised),
+            spans: Spans::new(input, recognised),
             set,
             continuations: FxHashMap::default(),
         })

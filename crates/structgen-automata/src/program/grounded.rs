@@ -7,6 +7,7 @@ use structgen_grammar::{
 };
 
 use super::{SharedInput, TerminalSpec};
+use crate::input::Recognised;
 use crate::json::Content;
 use crate::terminal::{DEAD, START};
 use crate::{Input, LimitExceeded, Limits, StepError};
@@ -35,11 +36,7 @@ pub(super) fn terminal(
                 None => Vec::new(),
             };
             Some(if listed.is_empty() {
-                TerminalSpec::Span {
-                    shape: shape.clone(),
-                    input: SharedInput(input.clone()),
-                    with_recognised: matches!(shape.content, StringContent::Regular(_)),
-                }
+                spans(shape, input, form, limits)?
             } else {
                 TerminalSpec::String(StringShape {
                     content: StringContent::Literals(listed.into()),
@@ -48,6 +45,31 @@ pub(super) fn terminal(
             })
         }
         _ => None,
+    })
+}
+
+/// Returns the spans of the input of this shape. A pattern also has the recognised strings, or if nothing matches it,
+/// these in other notations.
+fn spans(
+    shape: &StringShape,
+    input: &Arc<Input>,
+    form: &JsonForm,
+    limits: &Limits,
+) -> Result<TerminalSpec, LimitExceeded> {
+    let with = |recognised| TerminalSpec::Span {
+        shape: shape.clone(),
+        input: SharedInput(input.clone()),
+        recognised,
+    };
+    if !matches!(shape.content, StringContent::Regular(_)) {
+        return Ok(with(Recognised::None));
+    }
+    let usual = with(Recognised::Strings);
+    let is_enough = !input.has_other_notations() || !usual.terminal(form, limits)?.is_never();
+    Ok(if is_enough {
+        usual
+    } else {
+        with(Recognised::OtherNotations)
     })
 }
 

@@ -28,6 +28,7 @@ use structgen_grammar::{
     TokenTerminal,
 };
 
+use crate::input::Recognised;
 use crate::json::class_of;
 use crate::listing::ListedTexts;
 use crate::{Input, Limits};
@@ -94,11 +95,11 @@ pub(crate) enum TerminalSpec {
     /// One of many numbers.
     ListedNumbers(Box<[Decimal]>),
     String(StringShape),
-    /// A string of the shape that is a span of the input, or that was recognised in it.
+    /// A string of the shape that is a span of the input, or one of the strings that were recognised in it.
     Span {
         shape: StringShape,
         input: SharedInput,
-        with_recognised: bool,
+        recognised: Recognised,
     },
 }
 

@@ -44,10 +44,10 @@ impl TerminalSpec {
             Self::Span {
                 shape,
                 input,
-                with_recognised,
+                recognised,
             } => {
                 let input = input.0.clone();
-                let spans = GroundedContent::new(input, shape, *with_recognised, &limits.regular)?;
+                let spans = GroundedContent::new(input, shape, *recognised, &limits.regular)?;
                 let content = Content::Grounded(Box::new(spans));
                 Terminal::new(StringMachine::new(content, form.escapes))
             }

@@ -183,6 +183,41 @@ fn candidates_of_a_format_are_its_strings() {
 }
 
 #[test]
+fn a_pattern_that_nothing_matches_has_the_candidates_in_other_notations() {
+    let text = "due 12 May 2024, paid 03/05/2024";
+    let candidate = |value| Candidate {
+        span: 4..15,
+        reading: 0,
+        value,
+    };
+    let other = |text: &str| candidate(CandidateValue::OtherNotation(text.into()));
+    let date = candidate(CandidateValue::String {
+        format: "date".into(),
+        text: "2024-05-12".into(),
+    });
+    let candidates = [date, other("12.05.2024"), other("12/05/2024")];
+    let input = Arc::new(Input::with_candidates(text, candidates).unwrap());
+    let found = |pattern: &str| {
+        let schema = json!({"type": "string", "pattern": pattern});
+        let bound = constraint(&schema).bind(&input).unwrap();
+        assert_eq!(bound.ungrounded, [""; 0].map(Box::from), "{pattern}");
+        for seed in 0..8 {
+            walk_and_compare(&bound.constraint, seed, 40);
+        }
+        texts(&bound.constraint)
+    };
+    let of = |all: &[&str]| written(&all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+    assert_eq!(
+        found(r"^[0-9]{2}\.[0-9]{2}\.[0-9]{4}$"),
+        of(&["12.05.2024"])
+    );
+    // A span of the text, and a candidate in its usual notation, come first.
+    assert_eq!(found("^[0-9]{2}/[0-9]{2}/[0-9]{4}$"), of(&["03/05/2024"]));
+    assert_eq!(found("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), of(&["2024-05-12"]));
+    assert_eq!(input.sources_of_string("12.05.2024")[0], 4..15);
+}
+
+#[test]
 fn a_pattern_has_the_spans_and_the_candidates_that_match() {
     let text = "at half past nine, 14:05 or x9, on 12 May";
     let candidate = |span, format: &str, text: &str| Candidate {

@@ -128,7 +128,9 @@ impl Checker {
         for candidate in candidates {
             match &candidate.value {
                 CandidateValue::Number(number) => numbers.push(number.to_string().parse().unwrap()),
-                CandidateValue::String { text, .. } => _ = strings.insert(text.to_string()),
+                CandidateValue::String { text, .. } | CandidateValue::OtherNotation(text) => {
+                    strings.insert(text.to_string());
+                }
             }
         }
         Self {

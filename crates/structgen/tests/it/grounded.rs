@@ -98,6 +98,65 @@ fn what_the_text_says_in_another_notation_can_be_written() {
 }
 
 #[test]
+fn whole_numbers_of_64_bits_are_extracted() {
+    for (text, number) in [
+        ("Card 4111111111111111", 4_111_111_111_111_111_u64),
+        ("9007199254740993 items", 9_007_199_254_740_993),
+        ("id 9223372036854775807", i64::MAX.unsigned_abs()),
+    ] {
+        let schema = json!({"type": "integer"});
+        let found = extractor(schema, SamplingParams::default());
+        let found = found.extract(text).unwrap();
+        assert_eq!(found.value, number);
+        assert_eq!(found.ungrounded, [""; 0], "{text}");
+        assert!(found.fields[0].is_grounded, "{text}");
+    }
+    let order = json!({"type": "integer", "minimum": 1000});
+    let found = extractor(order, SamplingParams::default());
+    let found = found.extract("Order 2024110312345678, 2 pieces").unwrap();
+    assert_eq!(found.value, 2_024_110_312_345_678_u64);
+}
+
+#[test]
+fn a_pattern_that_no_span_matches_has_dates_and_amounts_in_its_notation() {
+    for (pattern, text, value, span) in [
+        (
+            r"^[0-9]{2}\.[0-9]{2}\.[0-9]{4}$",
+            "Due 12 May 2024",
+            "12.05.2024",
+            4..15,
+        ),
+        (
+            r"^[0-9]+\.[0-9]{2}$",
+            "Total 1.234,50 EUR",
+            "1234.50",
+            6..14,
+        ),
+        (
+            r"^[0-9]{1,3}(,[0-9]{3})+\.[0-9]{2}$",
+            "Total 1.234,50 EUR",
+            "1,234.50",
+            6..14,
+        ),
+        // What the text has in this notation is not read as another date.
+        (
+            "^[0-9]{2}/[0-9]{2}/[0-9]{4}$",
+            "Due 05/12/2024",
+            "05/12/2024",
+            4..14,
+        ),
+    ] {
+        let schema = json!({"type": "string", "pattern": pattern});
+        let found = extractor(schema, SamplingParams::default());
+        let found = found.extract(text).unwrap();
+        assert_eq!(found.value, value, "{text}");
+        assert_eq!(found.ungrounded, [""; 0], "{text}");
+        assert!(found.fields[0].is_grounded, "{text}");
+        assert_eq!(found.fields[0].bytes[0], span, "{text}");
+    }
+}
+
+#[test]
 fn a_value_that_the_text_lacks_is_reported() {
     let schema = json!({
         "type": "object",

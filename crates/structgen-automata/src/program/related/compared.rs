@@ -62,11 +62,11 @@ pub(crate) fn compared(
         TerminalSpec::Span {
             shape,
             input,
-            with_recognised,
+            recognised,
         } => vec![TerminalSpec::Span {
             shape: strings(shape, relation, referents, keeps),
             input: input.clone(),
-            with_recognised: *with_recognised,
+            recognised: *recognised,
         }],
         TerminalSpec::Bytes(_) | TerminalSpec::Regular(_) => vec![value.clone()],
     })
