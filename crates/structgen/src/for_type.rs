@@ -213,6 +213,7 @@ fn below(root: &Value, pointer: &str, step: &Segment, left: usize) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Checker;
     use serde_json::json;
 
     #[test]
@@ -236,6 +237,34 @@ mod tests {
             value.as_deref(),
             Some("#/$defs/List/items/additionalProperties")
         );
+    }
+
+    #[test]
+    fn integers_reach_the_bounds_of_64_bits() {
+        #[track_caller]
+        fn check<T: JsonSchema + DeserializeOwned>(accepted: &[&str], refused: &[&str]) {
+            let constraint = Constraint::for_type::<T>(&SchemaOptions::new()).unwrap();
+            let checker = Checker::new(&constraint).unwrap();
+            let is_accepted = |text: &str| checker.check(text.as_bytes()).unwrap().is_none();
+            for text in accepted {
+                assert!(is_accepted(text), "{text}");
+                assert!(serde_json::from_str::<T>(text).is_ok(), "{text}");
+            }
+            for text in refused {
+                assert!(!is_accepted(text), "{text}");
+            }
+        }
+        check::<u64>(&["0", "18446744073709551615"], &["18446744073709551616"]);
+        check::<i64>(
+            &["-9223372036854775808", "9223372036854775807"],
+            &["-9223372036854775809"],
+        );
+        // Larger ones would be accepted here, but not where serde buffers them.
+        check::<i128>(
+            &["-9223372036854775808", "18446744073709551615"],
+            &["-9223372036854775809", "18446744073709551616"],
+        );
+        check::<u128>(&["18446744073709551615"], &["18446744073709551616"]);
     }
 
     #[test]
