@@ -231,7 +231,7 @@ fn a_change_of_the_file_is_a_new_version() {
         "version {version:#x}: {} bytes, {checksum:016x}",
         bytes.len()
     );
-    expect_test::expect!["version 0x20007: 768 bytes, 0164a8a7f4fe512b"].assert_eq(&found);
+    expect_test::expect!["version 0x30007: 768 bytes, f9a2b9166cadec63"].assert_eq(&found);
 }
 
 /// Updates the checksum of a file whose bytes were changed.
