@@ -134,8 +134,8 @@ fn short_year_after(tokens: &Tokens<'_>, at: usize) -> Option<(usize, Vec<Option
     Some((end, years.collect()))
 }
 
-/// Returns whether a number that ends at `end` is a part of a longer one or of a word, or the start of a range that does
-/// not end with a date: `3 May 10 to 12`.
+/// Returns whether a number that ends at `end` is a part of a longer one or of a word, or the start of a range that
+/// does not end with a date: `3 May 10 to 12`.
 fn goes_on(tokens: &Tokens<'_>, end: usize) -> bool {
     let next = tokens.skip_space(end);
     if next == end {
