@@ -6,6 +6,9 @@
 //! rather than one per character. The result always matches, but it is not proven to be the nearest: where many
 //! characters are possible, only a few are tried.
 
+mod budget;
+mod completion;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -14,6 +17,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use structgen_automata::{LimitExceeded, SetId};
 
+use self::budget::Budget;
+use self::completion::{bytes, completion, kind};
 use crate::store::limit;
 use crate::visit::Visit;
 use crate::walk::run;
@@ -28,9 +33,6 @@ pub struct NearText {
     /// The number of characters that were inserted, deleted or replaced.
     pub edits: u32,
 }
-
-/// The maximum length of a completion, in bytes.
-const LONGEST_COMPLETION: usize = 1 << 16;
 
 /// The cost of edits. Continuing the previous edit is cheap, because a missing member is one mistake rather than ten.
 /// Inserting, which leaves the text as it is, is cheapest.
@@ -57,6 +59,9 @@ const MORE_STEPS: u64 = 4_000;
 impl Matcher {
     /// Returns a text that matches from here on and is near the given one, found in about `steps` steps of the
     /// automaton, or `None` if none was found. A text that matches is returned as it is.
+    ///
+    /// The steps also pay for the states that the search adds: about 700 bytes each. At most 64 KiB are inserted at one
+    /// position.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -97,7 +102,7 @@ impl Matcher {
             let Some(state) = after_text(visit, progress.state(), text)? else {
                 return Ok(None);
             };
-            let path = completion(visit, state)?;
+            let path = completion(&mut Budget::of_one_completion(visit), state)?;
             Ok(path.map(|path| path.into_iter().map(|(byte, _)| byte).collect()))
         })
     }
@@ -140,57 +145,6 @@ fn after_text(
     Ok(Some(state))
 }
 
-/// Returns the bytes of a known completion, each with the state after it.
-fn completion(
-    visit: &Visit<'_>,
-    mut state: SetId,
-) -> Result<Option<Vec<(u8, SetId)>>, LimitExceeded> {
-    let mut path = Vec::new();
-    loop {
-        let cost = visit.network.cost(state);
-        if cost == 0 || visit.network.is_accepting(state).map_err(limit)? {
-            return Ok(Some(path));
-        }
-        let visit = visit.again();
-        let mut best: Option<(u64, u8, SetId)> = None;
-        for byte in bytes(visit.network.first(state)) {
-            if let Ok(next) = run(&visit.network, state, &[byte])? {
-                let cost = visit.network.cost(next);
-                if best.is_none_or(|(least, ..)| cost < least) {
-                    best = Some((cost, byte, next));
-                }
-            }
-        }
-        match best {
-            Some((least, byte, next)) if least < cost && path.len() < LONGEST_COMPLETION => {
-                path.push((byte, next));
-                state = next;
-            }
-            _ => return Ok(None),
-        }
-    }
-}
-
-/// Returns the bytes of a set, those first that a reader would prefer.
-fn bytes(set: structgen_automata::ByteSet) -> impl Iterator<Item = u8> {
-    let mut sorted: Vec<u8> = (0..=u8::MAX).filter(|&byte| set.contains(byte)).collect();
-    sorted.sort_by_key(|&byte| kind(byte));
-    sorted.into_iter()
-}
-
-/// Returns the kind of character that a byte is or begins.
-fn kind(byte: u8) -> u8 {
-    match byte {
-        b'a'..=b'z' => 0,
-        b'0'..=b'9' => 1,
-        b'A'..=b'Z' => 2,
-        0x21..=0x7E => 3,
-        0x80.. => 4,
-        b' ' => 5,
-        _ => 6,
-    }
-}
-
 /// A node of the search.
 #[derive(Clone, Copy)]
 struct Node {
@@ -231,7 +185,9 @@ struct Search<'v, 's> {
     visit: &'v Visit<'s>,
     text: &'v [u8],
     characters: Vec<Range<usize>>,
-    steps_left: u64,
+    budget: Budget<'v, 's>,
+    /// The least cost of a state that has no completion of a reasonable length.
+    too_long: u64,
     nodes: Vec<Node>,
     /// The least cost of reaching a state at a position.
     reached: FxHashMap<(SetId, u32), u32>,
@@ -248,7 +204,8 @@ impl<'v, 's> Search<'v, 's> {
             visit,
             text,
             characters: characters(text),
-            steps_left: steps,
+            budget: Budget::new(visit, steps),
+            too_long: u64::MAX,
             nodes: Vec::new(),
             reached: FxHashMap::default(),
             queue: BinaryHeap::new(),
@@ -262,7 +219,7 @@ impl<'v, 's> Search<'v, 's> {
         let mut has_fallback = false;
         while let Some(Reverse((_, index))) = self.queue.pop() {
             let node = self.nodes[index as usize];
-            if self.steps_left == 0 {
+            if self.budget.is_spent() {
                 break;
             }
             let is_old = self.reached.get(&(node.state, node.at)) != Some(&node.cost);
@@ -322,7 +279,7 @@ impl<'v, 's> Search<'v, 's> {
         let node = self.nodes[index as usize];
         let is_kept = match self.characters.get(node.at as usize).cloned() {
             Some(character) => {
-                let next = self.step(node.state, &self.text[character])?;
+                let next = self.budget.step(node.state, &self.text[character])?;
                 if let Some(next) = next {
                     self.push(next, node.at + 1, node.cost, node.edits, index, Edit::Keep);
                 }
@@ -376,8 +333,8 @@ impl<'v, 's> Search<'v, 's> {
             self.push(node.state, node.at + 1, cost, edits, index, Edit::Delete);
         }
         // What is missing altogether: every prefix of the known completion.
-        if let Some(path) = completion(self.visit, node.state)? {
-            self.steps_left = self.steps_left.saturating_sub(path.len() as u64);
+        if let Some(path) = self.completion(node.state)? {
+            self.budget.take_steps(path.len());
             let from = self.written.len() as u32;
             let mut written = 0;
             for (place, &(byte, next)) in path.iter().enumerate() {
@@ -397,10 +354,23 @@ impl<'v, 's> Search<'v, 's> {
         Ok(())
     }
 
+    /// Returns a completion of a state, unless that of a state as far from the end was too long.
+    fn completion(&mut self, state: SetId) -> Result<Option<Vec<(u8, SetId)>>, MatcherError> {
+        let cost = self.visit.network.cost(state);
+        if cost >= self.too_long {
+            return Ok(None);
+        }
+        let found = completion(&mut self.budget, state)?;
+        if found.is_none() {
+            self.too_long = cost;
+        }
+        Ok(found)
+    }
+
     /// Deletes the text after a node and completes what is before it.
     fn complete(&mut self, index: u32) -> Result<(), MatcherError> {
         let node = self.nodes[index as usize];
-        let Some(path) = completion(self.visit, node.state)? else {
+        let Some(path) = self.completion(node.state)? else {
             return Ok(());
         };
         let from = self.written.len() as u32;
@@ -434,7 +404,7 @@ impl<'v, 's> Search<'v, 's> {
         if !self.is_too_far(cost) {
             self.best = Some((cost, node));
         }
-        self.steps_left = self.steps_left.min(MORE_STEPS);
+        self.budget.keep_steps(MORE_STEPS);
     }
 
     /// Returns the characters that are possible in a state. Of many it returns a few, and a space if it can replace the
@@ -456,7 +426,7 @@ impl<'v, 's> Search<'v, 's> {
         for byte in candidates {
             // Whitespace is rarely what is missing if something else is possible, but a space may have been replaced.
             let is_inserted = found.len() < most && (only_whitespace || visible(&byte));
-            if !is_inserted && byte != b' ' || self.steps_left == 0 {
+            if !is_inserted && byte != b' ' || self.budget.is_spent() {
                 continue;
             }
             let Some((character, next)) = self.whole_character(state, byte)? else {
@@ -484,7 +454,7 @@ impl<'v, 's> Search<'v, 's> {
         let Some(character) = self.characters.get(at).cloned() else {
             return Ok(false);
         };
-        Ok(self.step(state, &self.text[character])?.is_some())
+        Ok(self.budget.step(state, &self.text[character])?.is_some())
     }
 
     /// Returns a character that begins with the byte, and the state after it.
@@ -500,14 +470,14 @@ impl<'v, 's> Search<'v, 's> {
             0xF0.. => 4,
             _ => 1,
         };
-        let Some(mut state) = self.step(state, &[byte])? else {
+        let Some(mut state) = self.budget.step(state, &[byte])? else {
             return Ok(None);
         };
         let mut character = vec![byte];
         while character.len() < length {
             let mut next = None;
             for byte in bytes(self.visit.network.first(state)) {
-                if let Some(found) = self.step(state, &[byte])? {
+                if let Some(found) = self.budget.step(state, &[byte])? {
                     next = Some((byte, found));
                     break;
                 }
@@ -530,12 +500,6 @@ impl<'v, 's> Search<'v, 's> {
 
     fn accepts(&self, state: SetId) -> Result<bool, MatcherError> {
         Ok(self.visit.network.is_accepting(state).map_err(limit)?)
-    }
-
-    /// Returns the state after the bytes, if it is live.
-    fn step(&mut self, state: SetId, bytes: &[u8]) -> Result<Option<SetId>, MatcherError> {
-        self.steps_left = self.steps_left.saturating_sub(bytes.len() as u64);
-        Ok(run(&self.visit.again().network, state, bytes)?.ok())
     }
 
     fn text_of(&self, node: u32) -> Vec<u8> {

@@ -17,6 +17,7 @@ mod in_strings;
 mod large_vocabulary;
 mod many_keys;
 mod masks_equal_the_oracle;
+mod nearest;
 mod nested_counters;
 mod numbers_that_are_named;
 mod promises;
