@@ -41,6 +41,38 @@ fn what_a_negation_contradicts_is_named() {
 }
 
 #[test]
+fn items_that_are_needed_but_not_allowed_are_named() {
+    let all = |schema: &str| conflicts(schema, &SchemaOptions::new());
+    let types =
+        r#"{"type": "array", "items": {"type": "object"}, "contains": {"enum": ["A", null]}}"#;
+    assert_eq!(
+        all(types),
+        [
+            "#/type",
+            "#/items",
+            "#/contains",
+            "#/items/type",
+            "#/contains/enum"
+        ]
+    );
+    let values = all(
+        r#"{"type": "array", "items": {"enum": [1, 2]}, "contains": {"minimum": 3, "type": "number"}}"#,
+    );
+    assert!(
+        values.contains(&"#/contains/minimum".to_owned()),
+        "{values:?}"
+    );
+    let prefix = all(
+        r#"{"type": "array", "prefixItems": [{"type": "null"}, {"type": "null"}, {"type": "string"}],
+            "items": {"type": "string"}, "contains": {"type": "null"}, "minContains": 3}"#,
+    );
+    assert!(prefix.contains(&"#/contains".to_owned()), "{prefix:?}");
+    let enough = r#"{"type": "array", "prefixItems": [{}, {"type": "null"}, {"type": "string"}],
+        "items": {"type": "string"}, "contains": {"type": "null"}, "minContains": 2}"#;
+    assert!(compile_str(enough, &SchemaOptions::new()).is_ok());
+}
+
+#[test]
 fn the_search_for_contradictions_shares_the_limit_on_steps() {
     let schema = r#"{"type": "array", "minItems": 1, "items": {"allOf": [
         {"type": "string", "minLength": 5}, {"maxLength": 3}

@@ -4,13 +4,17 @@
 //! depends on this is not cached after that node is finished. What is not proven within the depth limit counts as not
 //! empty.
 
-use super::{Arrays, Canonicalizer, NodeId, Objects, SchemaId, Values};
+use super::{Arrays, Canonicalizer, Counted, NodeId, Objects, SchemaId, Values};
 use crate::json_schema::SchemaError;
 use crate::json_schema::s2_parse::Form;
 use crate::json_schema::s2_parse::atoms::{Atom, Literal, TypeSet};
 
 /// The maximum nesting of parts that is examined.
 const MAX_DEPTH: usize = 96;
+
+/// The maximum nesting at which the items that `contains` counts are examined: they are conjunctions that occur nowhere
+/// else, and in recursive schemas there are many.
+const MAX_DEPTH_OF_COUNTED: usize = 8;
 
 /// An answer, and the outermost node in progress on which it depends.
 struct Answer {
@@ -190,10 +194,49 @@ impl Canonicalizer<'_, '_> {
                 return Ok(part);
             }
         }
+        if path.len() <= MAX_DEPTH_OF_COUNTED {
+            for counted in &arrays.counted {
+                let part = self.look_for_items(arrays, counted, path)?;
+                if part.empty {
+                    return Ok(part);
+                }
+            }
+        }
         Ok(Answer {
             empty: false,
             rests_on: FREE,
         })
+    }
+
+    /// Whether an array cannot have as many items of a kind as it needs.
+    fn look_for_items(
+        &mut self,
+        arrays: &Arrays,
+        counted: &Counted,
+        path: &mut Vec<NodeId>,
+    ) -> Result<Answer, SchemaError> {
+        let mut answer = Answer {
+            empty: true,
+            rests_on: FREE,
+        };
+        let mut missing = counted.min;
+        let listed = arrays.prefix.iter().skip(counted.from as usize);
+        let rest = (arrays.rest != NodeId::NEVER).then_some((arrays.rest, u32::MAX));
+        let places = rest.into_iter().chain(listed.map(|&node| (node, 1)));
+        for (node, count) in places {
+            if missing == 0 {
+                break;
+            }
+            let item = self.literals(node);
+            let item = self.node(item.iter().copied().chain([counted.item]))?;
+            let part = self.look(item, path)?;
+            answer.rests_on = answer.rests_on.min(part.rests_on);
+            if !part.empty {
+                missing = missing.saturating_sub(count);
+            }
+        }
+        answer.empty = missing > 0;
+        Ok(answer)
     }
 
     /// Whether it is proven that no value is valid under both schemas.
