@@ -13,6 +13,9 @@ pub(crate) fn after_error(error: &Error, text: &str) -> String {
     };
     match error {
         SchemaError::NotJson { line, column, .. } => not_json(text, *line, *column),
+        SchemaError::NumberTooLarge { line, column } => {
+            format!("\n{}", excerpt_at_byte(text, *line, *column))
+        }
         SchemaError::Mistaken(warnings) => {
             let hint = warnings.iter().find_map(after_warning);
             hint.unwrap_or_default()

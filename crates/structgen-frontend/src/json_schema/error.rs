@@ -19,6 +19,16 @@ pub enum SchemaError {
         /// What is wrong at that position.
         reason: String,
     },
+    /// A number of the schema is too large to be read.
+    #[error(
+        "a number of the schema exceeds what a double can hold, about 1.8e308 (line {line}, column {column})"
+    )]
+    NumberTooLarge {
+        /// The line, from 1.
+        line: usize,
+        /// The column of its end in bytes, from 1.
+        column: usize,
+    },
     /// A schema is neither an object nor a boolean.
     #[error("{pointer}: a schema is an object or a boolean")]
     NotASchema {

@@ -43,6 +43,9 @@ pub fn violations(
             column,
             reason,
         },
+        SchemaError::NumberTooLarge { line, column } => {
+            ViolationError::NumberTooLarge { line, column }
+        }
         error => ViolationError::Schema(error),
     })?;
     let json = Json::from_text(document, &options.limits)?;

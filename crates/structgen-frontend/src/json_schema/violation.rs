@@ -26,6 +26,16 @@ pub enum ViolationError {
     /// The schema cannot be used.
     #[error(transparent)]
     Schema(#[from] super::SchemaError),
+    /// A number of the value is too large to be read.
+    #[error(
+        "a number of the value exceeds what a double can hold, about 1.8e308 (line {line}, column {column})"
+    )]
+    NumberTooLarge {
+        /// The line, from 1.
+        line: usize,
+        /// The column of its end in bytes, from 1.
+        column: usize,
+    },
     /// The value is not JSON.
     #[error("the value is not JSON: {reason} (line {line}, column {column})")]
     NotJson {

@@ -1,7 +1,7 @@
-//! Which keywords are named where no value is valid, and what is checked for misspellings.
+//! Which keywords are named where no value is valid, which numbers are refused, and what is checked for misspellings.
 
 use structgen_frontend::json_schema::{
-    Profile, SchemaError, SchemaLimits, SchemaOptions, compile_str,
+    Profile, SchemaError, SchemaLimits, SchemaOptions, compile_str, violations,
 };
 
 /// The keywords named for an unsatisfiable schema.
@@ -70,6 +70,28 @@ fn items_that_are_needed_but_not_allowed_are_named() {
     let enough = r#"{"type": "array", "prefixItems": [{}, {"type": "null"}, {"type": "string"}],
         "items": {"type": "string"}, "contains": {"type": "null"}, "minContains": 2}"#;
     assert!(compile_str(enough, &SchemaOptions::new()).is_ok());
+}
+
+#[test]
+fn a_number_beyond_a_double_is_not_called_no_json() {
+    for (schema, column) in [
+        (r#"{"maximum": 1e400}"#, 17),
+        (r#"{"const": 1e1000}"#, 16),
+        (r#"{"minimum": -1e1000}"#, 19),
+    ] {
+        let error = compile_str(schema, &SchemaOptions::new()).unwrap_err();
+        assert_eq!(
+            error,
+            SchemaError::NumberTooLarge { line: 1, column },
+            "{schema}"
+        );
+        assert!(error.to_string().contains("about 1.8e308"), "{error}");
+    }
+    let error = violations("{}", "", &SchemaOptions::new(), "[1e400]").unwrap_err();
+    assert!(
+        error.to_string().contains("a number of the value"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -59,10 +59,14 @@ impl<'a> Json<'a> {
             if reason.starts_with(TOO_MANY_VALUES) {
                 return over("JSON values in the schema", limits.max_values);
             }
+            let (line, column) = (error.line().max(1), error.column().max(1));
+            if reason.starts_with("number out of range") {
+                return SchemaError::NumberTooLarge { line, column };
+            }
             let place = format!(" at line {} column {}", error.line(), error.column());
             SchemaError::NotJson {
-                line: error.line().max(1),
-                column: error.column().max(1),
+                line,
+                column,
                 reason: reason.strip_suffix(&place).unwrap_or(&reason).to_owned(),
             }
         })
@@ -425,7 +429,9 @@ mod tests {
         );
         check(
             "1e400",
-            expect!["the schema is not JSON: number out of range (line 1, column 5)"],
+            expect![
+                "a number of the schema exceeds what a double can hold, about 1.8e308 (line 1, column 5)"
+            ],
         );
     }
 
