@@ -14,7 +14,10 @@ pub struct Violation {
     pub key: Option<String>,
     /// The requirement of the keyword, in words: "must be at most 12".
     pub demand: String,
-    /// Why the most promising schema of `anyOf` or `oneOf` does not hold; empty for other keywords, and if several
+    /// Whether no value at all is valid there: the keyword is a schema `false`.
+    pub is_forbidden: bool,
+    /// Why the most promising schema of `anyOf` or `oneOf` does not hold: the one that holds longest while the value's
+    /// text is read, then the one with the fewest violations, then the first. Empty for other keywords, and if several
     /// schemas of `oneOf` hold.
     pub causes: Vec<Violation>,
 }

@@ -1,7 +1,7 @@
-//! Which keywords are named where no value is valid, which numbers are refused, and what is checked for misspellings.
+//! Which keywords are named where no value is valid, or where one is not, and what is checked for misspellings.
 
 use structgen_frontend::json_schema::{
-    Profile, SchemaError, SchemaLimits, SchemaOptions, compile_str, violations,
+    Profile, SchemaError, SchemaLimits, SchemaOptions, Violation, compile_str, violations,
 };
 
 /// The keywords named for an unsatisfiable schema.
@@ -92,6 +92,68 @@ fn a_number_beyond_a_double_is_not_called_no_json() {
         error.to_string().contains("a number of the value"),
         "{error}"
     );
+}
+
+/// The violation of a union, and those of its most promising schema.
+#[track_caller]
+fn of_union(schema: &str, value: &str) -> (String, Vec<String>) {
+    let found = violations(schema, "", &SchemaOptions::new(), value).unwrap();
+    let [union] = &found[..] else {
+        panic!("{found:?}");
+    };
+    let shown = |it: &Violation| format!("{} {}", it.instance, it.demand);
+    let causes = union.causes.iter().map(|it| shown(it).trim().to_owned());
+    (union.demand.clone(), causes.collect())
+}
+
+#[test]
+fn the_reason_is_that_of_the_schema_that_fails_last_in_the_text() {
+    let object =
+        r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}"#;
+    let cat =
+        r#"{"properties": {"k": {"const": "cat"}, "b": {"type": "string"}}, "required": ["k"]}"#;
+    let dog =
+        r#"{"properties": {"k": {"const": "dog"}, "b": {"type": "string"}}, "required": ["k"]}"#;
+    let null = r#"{"type": "null"}"#;
+    let string = r#"{"type": "string"}"#;
+    let nested = r#"{"oneOf": [{"type": "null"}, {"properties": {"a": {"maximum": 3}}}]}"#;
+    for (one, other, value, cause) in [
+        (string, object, r#"{"a": "x"}"#, "/a must be an integer"),
+        (null, object, r#"{"b": "x"}"#, "must have the key \"a\""),
+        (cat, dog, r#"{"k": "dog", "b": 3}"#, "/b must be a string"),
+        (cat, dog, r#"{"b": 3, "k": "dog"}"#, "/b must be a string"),
+        (
+            string,
+            nested,
+            r#"{"a": 7}"#,
+            " must be valid under exactly one of the schemas of `oneOf`",
+        ),
+    ] {
+        for keyword in ["anyOf", "oneOf"] {
+            for (first, second) in [(one, other), (other, one)] {
+                let schema = format!(r#"{{"{keyword}": [{first}, {second}]}}"#);
+                let (demand, causes) = of_union(&schema, value);
+                assert_eq!(causes, [cause.trim()], "{schema}");
+                assert!(!demand.contains("2 schemas"), "{demand}");
+            }
+        }
+    }
+}
+
+#[test]
+fn schemas_that_fail_together_are_counted() {
+    let schema = r#"{"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "number"}]}"#;
+    let (demand, causes) = of_union(schema, "{}");
+    assert_eq!(
+        demand,
+        "must be valid under one of the 3 schemas of `anyOf`"
+    );
+    assert_eq!(causes, ["must be a string"]);
+    // Fewer violations are better.
+    let schema = r#"{"anyOf": [{"required": ["a", "b"]}, {"required": ["c"]}]}"#;
+    let (demand, causes) = of_union(schema, "{}");
+    assert_eq!(demand, "must be valid under one of the schemas of `anyOf`");
+    assert_eq!(causes, ["must have the key \"c\""]);
 }
 
 #[test]

@@ -67,6 +67,12 @@ pub(super) fn demand(keyword: &str, schema: &Json<'_>, key: Option<&str>) -> Str
     }
 }
 
+/// What `anyOf` or `oneOf` requires, if the value comes as close to one of its schemas as to another.
+pub(super) fn among(keyword: &str, schemas: usize) -> String {
+    let exactly = if keyword == "oneOf" { "exactly " } else { "" };
+    format!("must be valid under {exactly}one of the {schemas} schemas of `{keyword}`")
+}
+
 fn bare(shown: &str) -> String {
     shown.trim_matches('"').to_owned()
 }

@@ -1,5 +1,6 @@
 //! Fifth stage: what became of each keyword, why no value is valid, or why a given value is invalid.
 
+mod branches;
 mod demand;
 pub(crate) mod misplaced;
 pub(crate) mod spelling;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use structgen_grammar::json_pointer::escaped;
 
-use super::demand::demand;
+use super::branches::{Closest, Moment, Noticed, closest};
+use super::demand::{among, demand};
 use crate::json_schema::s1_json::Json;
 use crate::json_schema::s2_parse::{
     Assertion, Atom, Context, Evaluates, Form, Keyword, Of, Origin, Part, SchemaId, TypeSet,
@@ -28,18 +29,22 @@ pub(crate) fn find(
     let mut finder = Finder {
         canonical,
         instance: String::new(),
+        way: Vec::new(),
         found: Vec::new(),
         keywords_left: MOST_KEYWORDS,
     };
     finder.schema(root, value, 0)?;
-    Ok(finder.found)
+    let found = finder.found.into_iter();
+    Ok(found.map(|noticed| noticed.violation).collect())
 }
 
 struct Finder<'c, 'p, 'j> {
     canonical: &'c mut Canonicalizer<'p, 'j>,
     /// The pointer of the current value.
     instance: String,
-    found: Vec<Violation>,
+    /// The numbers of the members and items on the way to it.
+    way: Vec<usize>,
+    found: Vec<Noticed>,
     keywords_left: u32,
 }
 
@@ -88,7 +93,7 @@ impl<'j> Finder<'_, '_, 'j> {
         }
         // Report the keyword itself if no schema it applies is to blame.
         if self.found.len() == before {
-            self.report(origin, None);
+            self.report(origin, None, value);
         }
         Ok(())
     }
@@ -132,7 +137,7 @@ impl<'j> Finder<'_, '_, 'j> {
         }
     }
 
-    /// Reports `anyOf` or `oneOf`, with the violations of the schema that has the fewest.
+    /// Reports `anyOf` or `oneOf`, with the violations of the schema that the value comes closest to.
     fn alternatives(
         &mut self,
         schemas: &[SchemaId],
@@ -140,20 +145,31 @@ impl<'j> Finder<'_, '_, 'j> {
         value: &Json<'_>,
         depth: u32,
     ) -> Result<(), SchemaError> {
-        let mut best: Option<Vec<Violation>> = None;
         let outer = std::mem::take(&mut self.found);
+        let mut branches = Vec::with_capacity(schemas.len());
         for &schema in schemas {
             self.schema(schema, value, depth)?;
-            let causes = std::mem::take(&mut self.found);
-            let is_better = |best: &Vec<Violation>| rank(&causes) < rank(best);
-            if best.as_ref().is_none_or(is_better) {
-                best = Some(causes);
-            }
+            branches.push(std::mem::take(&mut self.found));
         }
         self.found = outer;
-        self.report(origin, None);
-        if let Some(last) = self.found.last_mut() {
-            last.causes = best.unwrap_or_default();
+        let before = self.found.len();
+        self.report(origin, None, value);
+        let Some(Closest {
+            causes,
+            moment,
+            is_tied,
+        }) = closest(branches)
+        else {
+            return Ok(());
+        };
+        if let Some(noticed) = self.found.get_mut(before) {
+            if let Some(moment) = moment {
+                noticed.moment = moment;
+            }
+            if is_tied {
+                noticed.violation.demand = among(origin.keyword, schemas.len());
+            }
+            noticed.violation.causes = causes;
         }
         Ok(())
     }
@@ -180,7 +196,7 @@ impl<'j> Finder<'_, '_, 'j> {
             });
             let context: &mut dyn Context<'j> = self.canonical;
             if !context.all_hold(std::slice::from_ref(&part), value, depth)? {
-                self.report(origin, missing);
+                self.report(origin, missing, value);
             }
         }
         Ok(())
@@ -205,7 +221,7 @@ impl<'j> Finder<'_, '_, 'j> {
             let mut rest = entries.clone();
             let (key, _) = rest.remove(leave_out);
             if assertion.holds(origin, &Json::Object(rest), depth, self.canonical)? {
-                self.report(origin, Some(key.into_owned()));
+                self.report_key(origin, &key, leave_out, value);
                 return Ok(());
             }
         }
@@ -221,9 +237,10 @@ impl<'j> Finder<'_, '_, 'j> {
     ) -> Result<(), SchemaError> {
         match (atom, value) {
             (Atom::Fields(fields), Json::Object(entries)) => {
-                for (key, value) in entries {
+                for (index, (key, value)) in entries.iter().enumerate() {
                     for schema in self.canonical.schemas_of_key(fields, key, origin)? {
-                        self.below(&escaped(key), |finder| finder.schema(schema, value, depth))?;
+                        let look = |finder: &mut Self| finder.schema(schema, value, depth);
+                        self.below(&escaped(key), index, look)?;
                     }
                 }
             }
@@ -232,21 +249,21 @@ impl<'j> Finder<'_, '_, 'j> {
                     let Some(schema) = elements.at(index) else {
                         break;
                     };
-                    let index = index.to_string();
-                    self.below(&index, |finder| finder.schema(schema, item, depth))?;
+                    let look = |finder: &mut Self| finder.schema(schema, item, depth);
+                    self.below(&index.to_string(), index, look)?;
                 }
             }
             (Atom::Names(schema), Json::Object(entries)) => {
-                for (key, _) in entries {
+                for (index, (key, _)) in entries.iter().enumerate() {
                     let name = Json::String(Cow::Borrowed(key.as_ref()));
                     if !self.canonical.is_valid(*schema, &name, depth)? {
-                        self.report(origin, Some(key.to_string()));
+                        self.report_key(origin, key, index, value);
                     }
                 }
             }
             (Atom::Required(keys), Json::Object(_)) => {
                 for &key in keys.iter().filter(|key| value.get(key).is_none()) {
-                    self.report(origin, Some(key.to_owned()));
+                    self.report(origin, Some(key.to_owned()), value);
                 }
             }
             (Atom::Contains(contains), Json::Array(items)) => {
@@ -260,49 +277,55 @@ impl<'j> Finder<'_, '_, 'j> {
                     true => "minContains",
                     false => "maxContains",
                 };
-                self.report(Origin { keyword, ..origin }, None);
+                self.report(Origin { keyword, ..origin }, None, value);
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// Examines a child of the value, by its token of the JSON Pointer.
+    /// Examines a child of the value, by its token of the JSON Pointer and its number.
     fn below(
         &mut self,
         token: &str,
+        index: usize,
         look: impl FnOnce(&mut Self) -> Result<(), SchemaError>,
     ) -> Result<(), SchemaError> {
         let length = self.instance.len();
         let _ = write!(self.instance, "/{token}");
+        self.way.push(index);
         let looked = look(self);
+        self.way.pop();
         self.instance.truncate(length);
         looked
     }
 
-    fn report(&mut self, origin: Origin, key: Option<String>) {
+    /// Reports a keyword that a member's key violates.
+    fn report_key(&mut self, origin: Origin, key: &str, index: usize, value: &Json<'_>) {
+        let before = self.found.len();
+        self.report(origin, Some(key.to_owned()), value);
+        if let Some(noticed) = self.found.get_mut(before) {
+            noticed.moment = Moment::of_key(&self.way, index);
+        }
+    }
+
+    fn report(&mut self, origin: Origin, key: Option<String>, value: &Json<'_>) {
         if self.found.len() >= MOST_VIOLATIONS {
             return;
         }
         let program = &self.canonical.program;
         let schema = program.schema_ref(origin.schema);
-        self.found.push(Violation {
+        let violation = Violation {
             instance: self.instance.clone(),
             keyword: program.keyword_pointer(origin.schema, origin.keyword),
             demand: demand(origin.keyword, schema.json, key.as_deref()),
             key,
+            is_forbidden: origin.keyword.is_empty(),
             causes: Vec::new(),
+        };
+        self.found.push(Noticed {
+            violation,
+            moment: Moment::of(&self.way, origin.keyword, schema.json, value),
         });
     }
-}
-
-/// How far a value is from a schema with these violations: a value of another type, or with another constant, is
-/// further away than one with several mistakes inside.
-fn rank(causes: &[Violation]) -> (bool, usize) {
-    let outermost = causes.iter().map(|cause| cause.instance.len()).min();
-    let is_other = |cause: &Violation| {
-        let keyword = cause.keyword.rsplit('/').next().unwrap_or_default();
-        Some(cause.instance.len()) == outermost && matches!(keyword, "type" | "const" | "enum")
-    };
-    (causes.iter().any(is_other), causes.len())
 }
