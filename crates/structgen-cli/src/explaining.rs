@@ -1,14 +1,29 @@
 //! Explanations in readable form.
 
-use structgen::explain::{Cause, Explanation, NextRule, NextToken, NextTokens, RuleAt};
+use std::process::ExitCode;
 
+use structgen::explain::{Cause, Explanation, FormLimit, NextRule, NextToken, NextTokens, RuleAt};
+
+use crate::error::{bad_input, does_not_fit};
 use crate::excerpt::excerpt;
+
+/// Returns the exit code for a text that does not match, or could not be checked.
+pub(crate) fn code(explanation: &Explanation) -> ExitCode {
+    match explanation.is_undecided() {
+        true => bad_input(),
+        false => does_not_fit(),
+    }
+}
 
 /// Formats where a text stops matching, with the position marked, and why.
 pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> String {
     let misfit = &explanation.misfit;
     let shown = excerpt(text, misfit.line, misfit.column);
-    let mut message = format!("{name} does not match: {misfit}\n{shown}");
+    let verdict = match explanation.is_undecided() {
+        true => "could not be checked",
+        false => "does not match",
+    };
+    let mut message = format!("{name} {verdict}: {misfit}\n{shown}");
     if let Some(cause) = cause(explanation) {
         message.push('\n');
         message.push_str(&cause);
@@ -40,6 +55,11 @@ fn cause(explanation: &Explanation) -> Option<String> {
         Cause::NotJson => format!("this is not JSON, within {value}"),
         Cause::EndsEarly => format!("the text ends within {value}"),
         Cause::RepeatedKey(key) => format!("the key {key:?} comes twice"),
+        Cause::Limit(limit) => limit_in_words(limit),
+        Cause::Format(format) => format!(
+            "{value} violates no keyword, but the format is accepted in part only: {} ({})",
+            format.left_out, format.keyword
+        ),
         Cause::Form => format!(
             "{value} breaks no keyword of JSON Schema: what is refused is how it is written (order of keys, whitespace, escapes, the form of a number), or a relation to other values"
         ),
@@ -48,6 +68,20 @@ fn cause(explanation: &Explanation) -> Option<String> {
             false => format!("within the {}", rules(&explanation.rules)),
         },
     })
+}
+
+/// Formats a limit of a profile.
+pub(crate) fn limit_in_words(limit: &FormLimit) -> String {
+    let FormLimit {
+        what,
+        limit,
+        profile,
+        ..
+    } = limit;
+    format!(
+        "the profile `{}` accepts at most {limit} {what}",
+        profile.name()
+    )
 }
 
 fn value(explanation: &Explanation) -> String {

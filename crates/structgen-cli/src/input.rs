@@ -53,12 +53,12 @@ impl TextArgs {
         }
     }
 
-    /// Reads the bytes of a JSON text, like [`read_bytes`](Self::read_bytes). A file with the extension of YAML is
-    /// converted to JSON.
+    /// Reads the bytes of a JSON text, which must be UTF-8, like [`read_bytes`](Self::read_bytes). A file with the
+    /// extension of YAML is converted to JSON.
     pub(crate) fn read_json_bytes(&self) -> anyhow::Result<(Vec<u8>, String)> {
         let (bytes, name) = self.read_bytes()?;
         if !self.file.as_deref().is_some_and(is_yaml) {
-            return Ok((bytes, name));
+            return Ok((utf8(bytes, &name)?.into_bytes(), name));
         }
         let json = yaml::to_json(&utf8(bytes, &name)?)
             .with_context(|| format!("{name} is not YAML that is JSON"))?;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use crate::Outcome;
 use crate::constraint_args::ConstraintArgs;
-use crate::error::{DONE, does_not_fit};
-use crate::explaining::refusal;
+use crate::error::DONE;
+use crate::explaining::{code, refusal};
 use crate::input::TextArgs;
 use crate::output::{tell, write_line};
 
@@ -48,7 +48,13 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
     let checker = given.checker()?;
     if args.jsonl {
         let timeout = &args.constraint.timeout;
-        return super::check_jsonl::run_texts(&checker, timeout, args.text.open_lines()?, is_json);
+        let explainer = given.explainer_of(checker)?;
+        return super::check_jsonl::run_texts(
+            &explainer,
+            timeout,
+            args.text.open_lines()?,
+            is_json,
+        );
     }
     let (text, name) = match is_json {
         true => args.text.read_json_bytes()?,
@@ -62,7 +68,7 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
         Some(misfit) => {
             let explanation = given.explainer_of(checker)?.explain_misfit(&text, misfit);
             tell(&refusal(&explanation, &text, &name));
-            Ok(does_not_fit())
+            Ok(code(&explanation))
         }
     }
 }

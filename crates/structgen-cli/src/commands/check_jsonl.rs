@@ -7,10 +7,12 @@ use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use structgen::explain::{Cause, Explainer, Explanation};
 use structgen::{Checker, Constraint, SchemaOptions};
 
 use crate::args::{RegexArgs, TimeoutArgs};
 use crate::error::{DONE, bad_input, does_not_fit};
+use crate::explaining::limit_in_words;
 use crate::output::{error, tell, write_line};
 use crate::schema_args::parse_draft;
 
@@ -53,7 +55,7 @@ struct LineAnswer {
 
 /// Checks each line against one constraint, each with its own deadline. If lines are JSON, empty ones are skipped.
 pub(crate) fn run_texts(
-    checker: &Checker,
+    explainer: &Explainer,
     timeout: &TimeoutArgs,
     input: Box<dyn BufRead + Send>,
     is_json: bool,
@@ -65,11 +67,7 @@ pub(crate) fn run_texts(
         if is_json && text.trim_ascii().is_empty() {
             continue;
         }
-        let (accepted, error) = match checker.with_cancel_token(timeout.token()).check(text) {
-            Ok(None) => (Some(true), None),
-            Ok(Some(misfit)) => (Some(false), Some(misfit.to_string())),
-            Err(error) => (None, Some(error.to_string())),
-        };
+        let (accepted, error) = check_line(explainer, timeout, text, is_json);
         refused += u64::from(accepted == Some(false));
         unknown += u64::from(accepted.is_none());
         let answer = LineAnswer {
@@ -87,6 +85,30 @@ pub(crate) fn run_texts(
             bad_input()
         }
     })
+}
+
+/// Checks a line; returns whether it is accepted, if that could be determined, and why it is not.
+fn check_line(
+    explainer: &Explainer,
+    timeout: &TimeoutArgs,
+    text: &[u8],
+    is_json: bool,
+) -> (Option<bool>, Option<String>) {
+    if is_json && let Err(error) = std::str::from_utf8(text) {
+        return (None, Some(format!("the line is not UTF-8: {error}")));
+    }
+    let checker = explainer.checker().with_cancel_token(timeout.token());
+    match checker.check(text) {
+        Ok(None) => (Some(true), None),
+        Ok(Some(misfit)) => match explainer.explain_undecided(text, &misfit) {
+            Some(Explanation {
+                cause: Cause::Limit(limit),
+                ..
+            }) => (None, Some(format!("{misfit}: {}", limit_in_words(&limit)))),
+            _ => (Some(false), Some(misfit.to_string())),
+        },
+        Err(error) => (None, Some(error.to_string())),
+    }
 }
 
 pub(crate) fn run(

@@ -3,14 +3,14 @@
 use anyhow::bail;
 use serde_json::json;
 use structgen::constraint::CompiledConstraint;
-use structgen::explain::NextTokens;
+use structgen::explain::{NEAREST_STEPS, NextTokens};
 use structgen::vocab::TokenId;
 
 use crate::Outcome;
 use crate::args::whole;
 use crate::constraint_args::ConstraintArgs;
-use crate::error::{DONE, does_not_fit};
-use crate::explaining::{lines, next_rules, refusal, tokens};
+use crate::error::DONE;
+use crate::explaining::{code, lines, next_rules, refusal, tokens};
 use crate::input::TextArgs;
 use crate::output::{write, write_line};
 use crate::vocabulary_args::VocabularyArgs;
@@ -21,7 +21,7 @@ use crate::vocabulary_args::VocabularyArgs;
     after_help = "Reports the first place at which the text stops matching, the JSON Pointers of the value and of the keyword of the schema (or the rules of the \
     grammar), what was expected there in words and as tokens, and the nearest text that matches. Schemas are taken exactly, as by check.\n\n\
     With --token, the text is the beginning of an output, and the token comes after it.\n\n\
-    Exit codes: 0 the text matches, 1 it does not, 2 bad input."
+    Exit codes: 0 the text matches, 1 it does not, 2 bad input, or a text that could not be checked."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             object["nearest"] = json!({"text": text, "edits": nearest.edits});
         }
         write_line(&serde_json::to_string_pretty(&object)?)?;
-        return Ok(does_not_fit());
+        return Ok(code(&explanation));
     }
     let name = match args.token {
         Some(id) => format!("the token {id} after {name}"),
@@ -119,10 +119,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
             };
             lines("nearest", &[shown.into_owned(), format!("({edits})")])
         }
-        None => lines("nearest", &["none was found".to_owned()]),
+        None => lines(
+            "nearest",
+            &[format!("none was found in {NEAREST_STEPS} steps")],
+        ),
     };
     write(&report)?;
-    Ok(does_not_fit())
+    Ok(code(&explanation))
 }
 
 /// Returns the bytes of a token that follows a text, or `None` for a special token that is allowed.

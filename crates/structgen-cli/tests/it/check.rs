@@ -309,3 +309,94 @@ fn a_timeout_is_for_each_line() {
 
 /// An ambiguous grammar.
 const SUMS: &str = r#"root ::= root "+" root | "a""#;
+
+#[test]
+fn what_only_a_limit_of_the_profile_refuses_could_not_be_checked() {
+    let digits = "1".repeat(41);
+    let fraction = format!("0.{digits}");
+    let spaces = format!("{}1", " ".repeat(257));
+    let nested = "[".repeat(100_001);
+    for (text, limit) in [
+        (digits.as_str(), "40 digits before the decimal point"),
+        (&fraction, "40 digits after the decimal point"),
+        ("1e0001", "3 digits of an exponent"),
+        ("1e1000", "3 digits of an exponent"),
+        (&spaces, "256 characters of whitespace in one place"),
+        (&nested, "100000 levels of nesting"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = write(dir.path(), "text.json", text);
+        let checked = run(structgen(["check", "--schema", "{}", "--file"]).arg(&file));
+        assert_eq!(checked.code, 2, "{limit}: {checked:?}");
+        let says = format!("the profile `exact` accepts at most {limit}");
+        for says in ["could not be checked: at byte ", &says] {
+            assert!(checked.err.contains(says), "{says}: {checked:?}");
+        }
+        let lines = run_with(
+            &mut structgen(["check", "--jsonl", "--schema", "{}"]),
+            format!("{text}\n1\n").as_bytes(),
+        );
+        let answers: Vec<Value> = { lines.out.lines() }
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!((lines.code, answers.len()), (2, 2), "{limit}: {lines:?}");
+        assert_eq!(answers[0]["accepted"], Value::Null);
+        let error = answers[0]["error"].as_str().unwrap();
+        assert!(error.contains(&says), "{error}");
+        assert_eq!(answers[1]["accepted"], json!(true));
+    }
+    // In another profile the limit is part of what is asked.
+    let long = "1".repeat(16);
+    let generate = ["check", "--profile", "generate", "--schema", "{}", &long];
+    let refused = run(&mut structgen(generate));
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let says = "the profile `generate` accepts at most 15 digits before the decimal point";
+    assert!(refused.err.contains(says), "{refused:?}");
+    // A keyword decides where it can.
+    let small = ["check", "--schema", r#"{"maximum": 1e39}"#, &digits];
+    let refused = run(&mut structgen(small));
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.err.contains("#/maximum"), "{refused:?}");
+}
+
+#[test]
+fn a_name_that_is_left_out_of_a_format_is_not_called_badly_written() {
+    let schema = r#"{"properties": {"host": {"type": "string", "format": "hostname"}}}"#;
+    let text = r#"{"host": "xn--ihqwcrb4cv8a8dqg056pqjye"}"#;
+    let refused = run(&mut structgen(["check", "--schema", schema, text]));
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let says = "the value at /host violates no keyword, but the format is accepted in part only: \
+        A-labels (`xn--`) are left out (#/properties/host/format)";
+    assert!(refused.err.contains(says), "{refused:?}");
+    let schema = r#"{"type": "string", "format": "idn-hostname"}"#;
+    let refused = run(&mut structgen(["check", "--schema", schema, "\"a--é\""]));
+    assert!(
+        refused.err.contains("accepted in part only") && refused.err.contains("(#/format)"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn json_that_is_not_utf_8_is_bad_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("text.json");
+    std::fs::write(&file, b"{\"a\":\"\xff\"}").unwrap();
+    for command in ["check", "explain"] {
+        let refused = run(structgen([command, "--schema", "{}", "--file"]).arg(&file));
+        refused.is_bad_input(&["is not UTF-8", "offset 6"]);
+    }
+    let lines = run_with(
+        &mut structgen(["check", "--jsonl", "--schema", "{}"]),
+        b"\"\xff\"\n1\n",
+    );
+    let first: Value = serde_json::from_str(lines.out.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (lines.code, &first["accepted"]),
+        (2, &Value::Null),
+        "{lines:?}"
+    );
+    assert!(
+        first["error"].as_str().unwrap().contains("not UTF-8"),
+        "{first}"
+    );
+}

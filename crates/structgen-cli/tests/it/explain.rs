@@ -140,3 +140,62 @@ fn data_may_be_yaml_as_for_check() {
     }
     explained("broken.yaml", "a: [1\n").is_bad_input(&["broken.yaml", "line 2"]);
 }
+
+#[test]
+fn a_nearest_text_that_is_too_far_away_is_not_searched_for_without_end() {
+    let schema = r#"{"type": "array", "minItems": 60000, "items": {"type": "boolean"}}"#;
+    let far = explain(&["--schema", schema, "[]"]);
+    assert_eq!(far.code, 1, "{far:?}");
+    assert!(
+        far.out
+            .contains("nearest   none was found in 100000 steps\n"),
+        "{far:?}"
+    );
+}
+
+/// An object without other keys than one.
+const ONLY_NAME: &str = r#"{"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": false}"#;
+
+#[test]
+fn a_beginning_that_stops_after_a_key_names_what_forbids_the_key() {
+    for text in [
+        r#"{"nme"#,
+        r#"{"nme""#,
+        r#"{"nme" "#,
+        r#"{"nme":"#,
+        r#"{"nme":1"#,
+    ] {
+        let masked = run(&mut structgen(["mask", "--schema", ONLY_NAME, text]));
+        assert_eq!(masked.code, 1, "{masked:?}");
+        let says =
+            "the value at /nme must not be there: its schema is `false` (#/additionalProperties)";
+        assert!(masked.err.contains(says), "{text}: {masked:?}");
+        let explained = explain(&["--schema", ONLY_NAME, text]);
+        assert!(explained.out.contains(says), "{text}: {explained:?}");
+    }
+    // A key that may be there is not blamed for the value it lacks.
+    let form = [
+        "mask",
+        "--profile",
+        "generate",
+        "--schema",
+        ONLY_NAME,
+        r#"{"name" :"#,
+    ];
+    let refused = run(&mut structgen(form));
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.err.contains("how it is written"), "{refused:?}");
+}
+
+#[test]
+fn the_reason_of_a_union_is_that_of_the_schema_that_fails_last() {
+    let schema = r#"{"anyOf": [{"type": "string"},
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}]}"#;
+    let run = explain(&["--schema", schema, r#"{"a":"x"}"#]);
+    for says in [
+        "at byte 5 ",
+        "under one of the schemas of `anyOf` (#/anyOf)\n  the value at /a must be an integer (#/anyOf/1/properties/a/type)",
+    ] {
+        assert!(run.out.contains(says), "{says}: {run:?}");
+    }
+}

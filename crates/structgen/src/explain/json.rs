@@ -7,7 +7,8 @@ use super::{Cause, Explanation, Next, NextRule, NextToken, NextTokens, RuleAt};
 
 impl Explanation {
     /// Returns the explanation as JSON: `{"offset", "line", "column", "found", "expected": {"words", "characters",
-    /// "end"}, "cause", "value"?, "keyword"?, "demand"?, "key"?, "causes"?, "rules"?, "expected_of_rules"?}`.
+    /// "end"}, "cause", "value"?, "keyword"?, "demand"?, "key"?, "causes"?, "limit"?, "what"?, "profile"?,
+    /// "left_out"?, "rules"?, "expected_of_rules"?}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let misfit = &self.misfit;
@@ -34,6 +35,15 @@ impl Explanation {
             }
             Cause::RepeatedKey(key) => {
                 object.insert("key".into(), key.as_str().into());
+            }
+            Cause::Limit(limit) => {
+                object.insert("what".into(), limit.what.into());
+                object.insert("limit".into(), limit.limit.into());
+                object.insert("profile".into(), limit.profile.name().into());
+            }
+            Cause::Format(format) => {
+                object.insert("keyword".into(), format.keyword.as_str().into());
+                object.insert("left_out".into(), format.left_out.into());
             }
             _ => {}
         }

@@ -121,7 +121,7 @@ impl Explainer {
         if self.schema.is_some() {
             let outline = Outline::of(beginning);
             let innermost = match outline.next {
-                NextJson::InKey { object, .. } => Some(object),
+                NextJson::InKey { object, .. } | NextJson::AfterKey { object } => Some(object),
                 _ => outline.innermost(beginning.len()),
             };
             next.value = innermost.map(|place| outline.pointer(place));
@@ -172,7 +172,7 @@ impl Explainer {
                 Some(text) => (object, text.len() - 1, text),
                 None => return Ok(()),
             },
-            NextJson::Other => return Ok(()),
+            NextJson::AfterKey { .. } | NextJson::Other => return Ok(()),
         };
         let written = &text[quote..];
         let required = self.required(outline, object);

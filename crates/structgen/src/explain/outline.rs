@@ -15,8 +15,10 @@ pub(super) struct Outline {
     pub(super) is_complete: bool,
     /// The text up to `read` with everything open closed; `None` if there is nothing to close.
     pub(super) closed: Option<String>,
-    /// If the text ends within a key, the same with the key so far as a member.
+    /// If the text ends within a key or before its value, the same with the key so far as a member.
     pub(super) closed_with_key: Option<String>,
+    /// The member of that key.
+    pub(super) without_value: Option<usize>,
     /// The second of two equal keys of one object, including its quotes.
     pub(super) repeated: Option<Range<usize>>,
     /// What comes next.
@@ -30,6 +32,8 @@ pub(super) enum Next {
     Key { object: usize, needs_comma: bool },
     /// The rest of a key of this object, whose quote is at this byte.
     InKey { object: usize, quote: usize },
+    /// The colon or the value of a member of this object.
+    AfterKey { object: usize },
     /// Anything else.
     Other,
 }
@@ -43,6 +47,8 @@ struct Place {
     token: String,
     /// Its start, including the key.
     start: usize,
+    /// Whether it is a member of an object, not an item.
+    is_member: bool,
     /// Its end, if it has ended.
     end: Option<usize>,
 }
@@ -100,6 +106,21 @@ impl Outline {
         (0..self.places.len()).find(|&place| self.pointer(place) == pointer)
     }
 
+    /// Returns the string value that contains a byte, if it has ended.
+    pub(super) fn string_at(&self, text: &[u8], offset: usize) -> Option<String> {
+        let place = &self.places[self.innermost(offset)?];
+        let written = std::str::from_utf8(&text[place.start..place.end?]).ok()?;
+        let value: serde_json::Value = match place.is_member {
+            true => serde_json::from_str(&format!("{{{written}}}")).ok()?,
+            false => serde_json::from_str(written).ok()?,
+        };
+        let value = match &value {
+            serde_json::Value::Object(member) if place.is_member => member.values().next()?,
+            value => value,
+        };
+        Some(value.as_str()?.to_owned())
+    }
+
     /// Returns where the value starts, including its key, and where it ends, if it has ended.
     pub(super) fn span(&self, place: usize) -> (usize, Option<usize>) {
         (self.places[place].start, self.places[place].end)
@@ -123,8 +144,10 @@ struct Reader<'t> {
     cut: Option<usize>,
     /// What completes a value that is cut.
     tail: String,
-    /// Where a key that is cut can be closed.
+    /// Where a key without a value can be closed.
     key_cut: Option<usize>,
+    /// The member of that key.
+    without_value: Option<usize>,
 }
 
 impl<'t> Reader<'t> {
@@ -139,6 +162,7 @@ impl<'t> Reader<'t> {
             cut: None,
             tail: String::new(),
             key_cut: None,
+            without_value: None,
         }
     }
 
@@ -191,8 +215,16 @@ impl<'t> Reader<'t> {
     }
 
     fn value(&mut self, byte: u8) -> Result<Expect, Option<Next>> {
+        if !matches!(
+            byte,
+            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'
+        ) {
+            return Err(None);
+        }
         let place = self.places.len();
         let value = self.at;
+        let is_member = self.key.is_some();
+        self.key_cut = None;
         let (start, token) = match (self.key.take(), self.open.last_mut()) {
             (Some((start, key)), _) => (start, escaped(&key).into_owned()),
             (None, Some(open)) => (value, open.items.to_string()),
@@ -202,16 +234,11 @@ impl<'t> Reader<'t> {
             open.items += 1;
         }
         let parent = self.open.last().map(|open| open.place);
-        if !matches!(
-            byte,
-            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'
-        ) {
-            return Err(None);
-        }
         self.places.push(Place {
             parent,
             token,
             start,
+            is_member,
             end: None,
         });
         match byte {
@@ -264,12 +291,7 @@ impl<'t> Reader<'t> {
             let end = self.cut.unwrap_or(start);
             let written = [&self.text[start..end], b"\""].concat();
             let key: String = serde_json::from_slice(&written).unwrap_or_default();
-            self.places.push(Place {
-                parent: Some(object),
-                token: escaped(&key).into_owned(),
-                start,
-                end: None,
-            });
+            self.add_member_without_value(object, start, &key);
             self.cut = cut;
             self.tail.clear();
             let quote = start;
@@ -285,7 +307,20 @@ impl<'t> Reader<'t> {
             self.repeated = Some(start..self.at);
         }
         self.key = Some((start, key));
+        self.key_cut = Some(self.at - 1);
         Ok(Expect::Colon)
+    }
+
+    /// Adds the place of a member whose key is known as far as it is written.
+    fn add_member_without_value(&mut self, object: usize, start: usize, key: &str) {
+        self.without_value = Some(self.places.len());
+        self.places.push(Place {
+            parent: Some(object),
+            token: escaped(key).into_owned(),
+            start,
+            is_member: true,
+            end: None,
+        });
     }
 
     fn string(&mut self) -> Result<(), Option<Next>> {
@@ -400,12 +435,17 @@ impl<'t> Reader<'t> {
         Err(None)
     }
 
-    fn finish(self, expect: Expect, next: Option<Next>) -> Outline {
+    fn finish(mut self, expect: Expect, next: Option<Next>) -> Outline {
         let is_complete = expect == Expect::End && self.at == self.text.len();
         let object = self.open.last().map(|open| open.place);
         let has_members = self.open.last().is_some_and(|open| open.items > 0);
         let is_in_object = self.open.last().is_some_and(|open| open.is_object);
-        let next = next.unwrap_or(match (expect, object) {
+        let after_key = self.key.take().map(|(start, key)| {
+            let object = object.unwrap_or_default();
+            self.add_member_without_value(object, start, &key);
+            Next::AfterKey { object }
+        });
+        let next = next.or(after_key).unwrap_or(match (expect, object) {
             (Expect::FirstKey | Expect::Key, Some(object)) => Next::Key {
                 object,
                 needs_comma: false,
@@ -431,6 +471,7 @@ impl<'t> Reader<'t> {
             is_complete,
             closed,
             closed_with_key,
+            without_value: self.without_value,
             repeated: self.repeated,
             next,
         }
@@ -466,6 +507,33 @@ mod tests {
             assert!(parsed.is_ok(), "{closed}");
         }
         assert_eq!(Outline::of(b" ").closed, None);
+    }
+
+    #[test]
+    fn a_key_without_a_value_is_a_member() {
+        for (text, with_key, pointer) in [
+            (r#"{"a": 1, "b"#, Some(r#"{"a": 1, "b":null}"#), "/b"),
+            (r#"{"a": 1, "b""#, Some(r#"{"a": 1, "b":null}"#), "/b"),
+            (r#"{"a": {"b" : "#, Some(r#"{"a": {"b":null}}"#), "/a/b"),
+            (r#"{"a": x"#, Some(r#"{"a":null}"#), "/a"),
+            (r#"{"a": 1"#, None, "/a"),
+        ] {
+            let outline = Outline::of(text.as_bytes());
+            assert_eq!(outline.closed_with_key.as_deref(), with_key, "{text}");
+            let innermost = outline.innermost(text.len() - 1).unwrap();
+            assert_eq!(outline.pointer(innermost), pointer, "{text}");
+            assert_eq!(outline.without_value.is_some(), with_key.is_some());
+        }
+    }
+
+    #[test]
+    fn the_string_at_a_byte_is_read() {
+        let text = r#"{"a": ["x", "y\n"], "b": "z", "c": "#.as_bytes();
+        let outline = Outline::of(text);
+        let string = |offset| outline.string_at(text, offset);
+        assert_eq!(string(14).as_deref(), Some("y\n"));
+        assert_eq!(string(22).as_deref(), Some("z"));
+        assert_eq!((string(6), string(31)), (None, None));
     }
 
     #[test]
