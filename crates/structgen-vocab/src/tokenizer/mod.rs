@@ -4,6 +4,7 @@ mod added;
 mod affixes;
 mod charsmap;
 mod limits;
+mod patterns;
 mod pipeline;
 
 use crate::file::{AddedToken, Merges, TokenizerFile, read_limited};

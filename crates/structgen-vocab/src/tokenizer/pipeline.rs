@@ -8,7 +8,7 @@
 
 use super::added::AddedTokens;
 use super::charsmap::Map;
-use super::{charsmap, limits};
+use super::{charsmap, limits, patterns};
 use crate::file::{AddedToken, Merge, Merges, Model, Pieces, TokenizerFile};
 use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
@@ -107,6 +107,7 @@ pub(super) fn build(
 fn check_steps(file: &TokenizerFile<Merges>) -> Result<(), TokenizerError> {
     let normalizer = limits::check(&file.normalizer, "/normalizer")?;
     let pre_tokenizer = limits::check(&file.pre_tokenizer, "/pre_tokenizer")?;
+    patterns::check(&file.normalizer)?;
     let maps = charsmap::check(&file.normalizer).map_err(|message| TokenizerError::Pipeline {
         pointer: "/normalizer",
         message,
