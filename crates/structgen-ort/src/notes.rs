@@ -57,6 +57,9 @@ pub enum LoadNote {
     },
 }
 
+/// The ids that a note lists.
+const SHOWN_IDS: usize = 10;
+
 impl LoadNote {
     /// Whether it concerns what the model writes, and not its speed alone.
     #[must_use]
@@ -118,13 +121,33 @@ impl fmt::Display for LoadNote {
                  rotary factors for short texts alone; onnxruntime-genai's model builder exports both",
             ),
             Self::UnknownEnds { ids } => {
-                let ids: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
+                let (shown, others) = ids.split_at(ids.len().min(SHOWN_IDS));
+                let shown: Vec<String> = shown.iter().map(|id| id.0.to_string()).collect();
                 write!(
                     f,
                     "end-of-sequence ids of the configuration that model or tokenizer do not have are ignored: {}",
-                    ids.join(", "),
-                )
+                    shown.join(", "),
+                )?;
+                match others.len() {
+                    0 => Ok(()),
+                    more => write!(f, ", and {more} more"),
+                }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_unknown_ends_some_are_listed() {
+        let note = |count| LoadNote::UnknownEnds {
+            ids: (0..count).map(TokenId).collect(),
+        };
+        assert!(note(2).to_string().ends_with("are ignored: 0, 1"));
+        let many = note(100_000).to_string();
+        assert!(many.ends_with(", 9, and 99990 more"), "{many}");
     }
 }

@@ -174,7 +174,7 @@ pub enum TokenizerError {
 fn without_position(error: &serde_json::Error) -> String {
     let full = error.to_string();
     let message = full.rsplit_once(" at line ").map(|(message, _)| message);
-    message.unwrap_or(&full).to_owned()
+    shorten_middle(message.unwrap_or(&full))
 }
 
 /// Returns an error if a size exceeds its limit.
@@ -191,6 +191,19 @@ pub(crate) fn check_size(
         size: size as u64,
         limit: limit as u64,
     })
+}
+
+/// The start and the end of a message that may quote a text from a file between them.
+pub(crate) fn shorten_middle(message: &str) -> String {
+    const START: usize = 100;
+    const END: usize = 100;
+    let length = message.chars().count();
+    if length <= START + END {
+        return message.to_owned();
+    }
+    let start = message.chars().take(START);
+    let end = message.chars().skip(length - END);
+    start.chain(['…']).chain(end).collect()
 }
 
 /// The start of a text from a file, for a one-line message.

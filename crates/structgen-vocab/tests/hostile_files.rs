@@ -135,6 +135,23 @@ fn fields_of_other_types_are_refused() {
 }
 
 #[test]
+fn messages_quote_long_texts_in_part() {
+    let long = json!("a".repeat(100_000));
+    for (pointer, expected) in [
+        ("/model/byte_fallback", "aaa\", expected a boolean"),
+        ("/model/vocab/a", "aaa\", expected u64"),
+        ("/model/merges/0", "aaa\", expected two tokens"),
+        ("/pre_tokenizer/use_regex", "aaa\", expected a boolean"),
+        ("/model/type", "aaa…: only BPE"),
+    ] {
+        let error = Tokenizer::from_bytes(&edited(pointer, long.clone())).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains(expected), "{pointer}: {message}");
+        assert!(message.len() < 400, "{pointer}: {message}");
+    }
+}
+
+#[test]
 fn huge_ids_are_refused_instead_of_filled_up() {
     for id in [Vocabulary::MAX_TOKENS as u64, 4_000_000_000, u64::MAX] {
         for pointer in ["/added_tokens/0/id", "/model/vocab/a"] {

@@ -9,6 +9,7 @@
 use super::added::AddedTokens;
 use super::charsmap::Map;
 use super::{charsmap, limits, patterns};
+use crate::error::shorten_middle;
 use crate::file::{AddedToken, Merge, Merges, Model, Pieces, TokenizerFile};
 use crate::names::checked_id;
 use crate::{TokenId, TokenizerError, Vocabulary};
@@ -229,7 +230,7 @@ impl fmt::Debug for Pipeline {
 fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(Err(error)) => Err(shorten_middle(&error.to_string())),
         Err(_) => Err("this part of the file is broken".to_owned()),
     }
 }
