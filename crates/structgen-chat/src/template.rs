@@ -258,6 +258,7 @@ fn configured(config: &Map<String, Json>) -> Result<BTreeMap<String, String>, Ch
     };
     match config.get("chat_template") {
         None | Some(Json::Null) => Err(ChatError::NoTemplate),
+        Some(Json::Array(entries)) if entries.is_empty() => Err(ChatError::NoTemplate),
         Some(Json::String(source)) => Ok([(DEFAULT.to_owned(), source.clone())].into()),
         Some(Json::Array(entries)) => { entries.iter() }
             .map(|entry| {

@@ -179,6 +179,8 @@ fn named_templates_are_chosen_by_name_and_by_tools() {
         text(Some("broken"), None),
         Err(ChatError::Syntax { .. })
     ));
+    let none = ChatTemplate::from_tokenizer_config(r#"{"chat_template": []}"#);
+    assert!(matches!(none, Err(ChatError::NoTemplate)), "{none:?}");
     assert_eq!(
         text(Some("rag"), None).unwrap_err().to_string(),
         "there is no chat template \"rag\"; there are broken, default, tool_use"
