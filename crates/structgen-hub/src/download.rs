@@ -183,6 +183,12 @@ struct Part {
 impl Part {
     /// Opens what an earlier attempt left, or a new file.
     fn open(path: &Path, of: &RemoteFile) -> Result<Self, TryLockError> {
+        // Reading a pipe would wait for its other end.
+        if { path.metadata() }.is_ok_and(|found| !found.is_file()) {
+            let reason = "it is no regular file";
+            let refused = io::Error::new(io::ErrorKind::InvalidInput, reason);
+            return Err(TryLockError::Error(refused));
+        }
         let mut file = File::options()
             .read(true)
             .write(true)
@@ -233,15 +239,16 @@ impl Part {
 
 /// Returns whether a file exists with the size and the checksum that the hub lists.
 fn is_whole(path: &Path, file: &RemoteFile) -> io::Result<bool> {
-    let mut found = match File::open(path) {
+    let found = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         found => found?,
     };
-    if found.metadata()?.len() != file.size {
+    // Opening a pipe would wait for its other end.
+    if !found.is_file() || found.len() != file.size {
         return Ok(false);
     }
     let mut hasher = file.checksum.hasher(file.size);
-    hash(&mut found, &mut hasher)?;
+    hash(&mut File::open(path)?, &mut hasher)?;
     Ok(hasher.finish() == file.checksum)
 }
 
@@ -278,4 +285,28 @@ fn encoded(path: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::Checksum;
+
+    #[test]
+    fn pipes_are_no_downloaded_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("model.onnx");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let file = RemoteFile {
+            path: "model.onnx".to_owned(),
+            size: 0,
+            checksum: Checksum::GitObject("0".repeat(40)),
+        };
+        assert!(!is_whole(&pipe, &file).unwrap());
+        assert!(matches!(
+            Part::open(&pipe, &file),
+            Err(TryLockError::Error(_))
+        ));
+    }
 }

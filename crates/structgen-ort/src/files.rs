@@ -1,7 +1,8 @@
 //! Graphs beside a model's own.
 
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
-use std::{fs, io};
 
 use ort::session::Session;
 
@@ -9,17 +10,33 @@ use crate::model::{refused, session_builder};
 use crate::operators::Operators;
 use crate::{Device, LoadError, Runtime};
 
-/// The bytes of a file, which is no pipe and no device: those need not end.
-pub(crate) fn regular_file(file: &Path) -> Result<Vec<u8>, LoadError> {
-    let failed = |source| LoadError::Read {
-        path: file.to_owned(),
-        source,
-    };
-    if !fs::metadata(file).map_err(failed)?.is_file() {
-        let reason = "it is no regular file";
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)));
+/// Refuses what is no regular file: opening a pipe waits for its other end, and devices need not end.
+pub(crate) fn check_regular(file: &Path) -> io::Result<()> {
+    match fs::metadata(file)?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        )),
     }
-    fs::read(file).map_err(failed)
+}
+
+/// Opens a regular file for reading.
+pub(crate) fn open_regular(file: &Path) -> io::Result<File> {
+    check_regular(file)?;
+    File::open(file)
+}
+
+/// The bytes of a regular file.
+pub(crate) fn regular_file(file: &Path) -> Result<Vec<u8>, LoadError> {
+    let mut bytes = Vec::new();
+    match open_regular(file).and_then(|mut opened| opened.read_to_end(&mut bytes)) {
+        Ok(_) => Ok(bytes),
+        Err(source) => Err(LoadError::Read {
+            path: file.to_owned(),
+            source,
+        }),
+    }
 }
 
 /// A session of a graph in memory.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::search::library_version;
+use crate::files::open_regular;
 
 /// The file with the record, beside the libraries.
 const RECORD: &str = "hashes.json";
@@ -83,7 +84,7 @@ impl Hashes {
     pub(super) fn verify(folder: &Path) -> Result<Self, Damage> {
         // A record is a few hundred bytes.
         let mut text = String::new();
-        let record = File::open(folder.join(RECORD))
+        let record = open_regular(&folder.join(RECORD))
             .and_then(|file| file.take(1 << 20).read_to_string(&mut text));
         record.map_err(|_| Damage::NoRecord)?;
         let hashes: Self = serde_json::from_str(&text).map_err(|_| Damage::NoRecord)?;
@@ -96,7 +97,7 @@ impl Hashes {
                 file: name.clone(),
                 source,
             };
-            let file = File::open(folder.join(name)).map_err(unreadable)?;
+            let file = open_regular(&folder.join(name)).map_err(unreadable)?;
             // The length first, which costs nothing.
             let found = file.metadata().map_err(unreadable)?.len();
             if found != installed.bytes {
@@ -210,6 +211,24 @@ mod tests {
             damage(&|folder| fs::remove_file(folder.join(RECORD)).unwrap()),
             no_record
         );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn pipes_are_refused_and_not_opened() {
+        for name in [LIBRARY, RECORD] {
+            let folder = installed();
+            let pipe = folder.path().join(name);
+            fs::remove_file(&pipe).unwrap();
+            let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+            assert!(made.unwrap().success());
+            let damage = verified_library(folder.path()).unwrap_err().to_string();
+            let expected = match name == RECORD {
+                true => "it has no record of hashes",
+                false => "cannot be read: it is no regular file",
+            };
+            assert!(damage.contains(expected), "{damage}");
+        }
     }
 
     #[test]

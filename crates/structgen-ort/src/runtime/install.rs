@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::hashes::{Damage, Hashes, size, verified_library};
 use super::package::Package;
 use super::{RuntimeError, Search};
+use crate::files::{check_regular, open_regular};
 
 /// The version that [`install`] fetches.
 pub const RUNTIME_VERSION: &str = "1.31.1";
@@ -129,7 +130,7 @@ pub(super) fn await_replacement(folder: &Path) {
         return;
     };
     let is_replaced = staging_folders(parent).any(|staging| remains_in(&staging, folder).exists());
-    if is_replaced && let Ok(lock) = File::open(parent.join(LOCK)) {
+    if is_replaced && let Ok(lock) = open_regular(&parent.join(LOCK)) {
         // If it cannot be locked, the folder counts as missing.
         let _ = lock.lock_shared();
     }
@@ -203,6 +204,10 @@ fn runtime_dir(cache: &Path) -> PathBuf {
 /// The system frees the lock of a dead process, so that whoever holds it knows that nobody else fills a folder.
 fn lock(parent: &Path) -> Result<File, RuntimeError> {
     let path = parent.join(LOCK);
+    match check_regular(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        checked => checked.map_err(failed("locking the file", &path))?,
+    }
     let lock = File::create(&path).map_err(failed("creating the file", &path))?;
     lock.lock().map_err(failed("locking the file", &path))?;
     for staging in staging_folders(parent) {
@@ -294,6 +299,24 @@ mod tests {
         let installed = install(&search, &InstallOptions::default()).unwrap();
         assert!(installed.already);
         assert_eq!(installed.library, library);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_in_place_of_the_lock_is_an_error() {
+        let (cache, library) = filled();
+        let parent = runtime_dir(cache.path());
+        let pipe = parent.join(LOCK);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let search = Search::only_cache(cache.path());
+        let error = install(&search, &InstallOptions::default()).unwrap_err();
+        assert!(error.to_string().contains(LOCK), "{error}");
+        // A load that finds the gap of a replacement does not wait for the pipe either.
+        let target = library.parent().unwrap();
+        let staging = staging(&parent).unwrap();
+        fs::rename(target, remains_in(staging.path(), target)).unwrap();
+        await_replacement(target);
     }
 
     #[test]
