@@ -86,6 +86,7 @@ fn list(search: &Search) -> Outcome {
     for runtime in runtimes {
         let state = match &runtime.damage {
             None => "verified".to_owned(),
+            Some(damage) if damage.is_denied_access() => format!("not checked: {damage}"),
             Some(damage) => format!("damaged: {damage}"),
         };
         write_line(&format!("{}  {state}", describe(&runtime)))?;

@@ -1,7 +1,8 @@
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::search::Place;
 use super::{Damage, Source};
 
 /// Why there is no ONNX Runtime library to work with.
@@ -113,6 +114,28 @@ pub enum RuntimeError {
     },
 }
 
+impl RuntimeError {
+    /// The error of an installed library that was not verified.
+    pub(super) fn unverified(folder: &Path, cuda: bool, damage: Damage) -> Self {
+        match damage {
+            Damage::Unreadable { file, source }
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                Self::Io {
+                    action: "reading",
+                    path: folder.join(file),
+                    source,
+                }
+            }
+            damage => Self::Damaged {
+                folder: folder.to_owned(),
+                cuda,
+                damage,
+            },
+        }
+    }
+}
+
 /// A place that was looked at, and why it was of no use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Looked {
@@ -125,11 +148,11 @@ pub struct Looked {
 }
 
 impl Looked {
-    pub(super) fn nothing(source: Source, place: String) -> Self {
+    pub(super) fn nothing(source: Source, place: &Place) -> Self {
         Self {
             source,
-            place,
-            reason: None,
+            place: place.describe(),
+            reason: place.obstacle().map(|error| error.to_string()),
         }
     }
 
@@ -151,4 +174,26 @@ impl fmt::Display for Looked {
 
 fn list(looked: &[Looked]) -> String {
     looked.iter().map(|place| format!("\n  {place}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_may_not_be_read_is_not_called_damaged() {
+        let error = |kind: io::ErrorKind| {
+            let damage = Damage::Unreadable {
+                file: "hashes.json".to_owned(),
+                source: kind.into(),
+            };
+            RuntimeError::unverified(Path::new("cache"), false, damage).to_string()
+        };
+        let denied = error(io::ErrorKind::PermissionDenied);
+        assert!(
+            denied.starts_with("reading") && denied.contains("hashes.json"),
+            "{denied}"
+        );
+        assert!(error(io::ErrorKind::NotFound).contains("is damaged"));
+    }
 }

@@ -47,6 +47,24 @@ pub enum Damage {
     },
 }
 
+impl Damage {
+    fn of_record(source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::Unreadable {
+                file: RECORD.to_owned(),
+                source,
+            },
+            _ => Self::NoRecord,
+        }
+    }
+
+    /// Returns whether the system denied access to a file, which may be undamaged.
+    #[must_use]
+    pub fn is_denied_access(&self) -> bool {
+        matches!(self, Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+}
+
 /// The files of an installed library.
 ///
 /// A hash guards against accidents: a copy that was cut, a disk that failed. It is no signature, since whoever can write
@@ -86,7 +104,7 @@ impl Hashes {
         let mut text = String::new();
         let record = open_regular(&folder.join(RECORD))
             .and_then(|file| file.take(1 << 20).read_to_string(&mut text));
-        record.map_err(|_| Damage::NoRecord)?;
+        record.map_err(Damage::of_record)?;
         let hashes: Self = serde_json::from_str(&text).map_err(|_| Damage::NoRecord)?;
         for (name, installed) in &hashes.files {
             // A record that names other folders' files is not ours.

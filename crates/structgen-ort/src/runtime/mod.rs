@@ -74,7 +74,7 @@ impl Runtime {
         for (source, place) in search.places() {
             let libraries = place.libraries()?;
             if libraries.is_empty() {
-                looked.push(Looked::nothing(source, place.describe()));
+                looked.push(Looked::nothing(source, &place));
             }
             for library in libraries {
                 match Self::load_file(&library, source) {

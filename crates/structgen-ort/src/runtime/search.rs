@@ -3,6 +3,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -212,12 +213,8 @@ impl Place {
                     await_replacement(dir);
                     verified_library(dir)
                 });
-                let library = verified.map_err(|damage| RuntimeError::Damaged {
-                    folder: dir.clone(),
-                    cuda: *cuda,
-                    damage,
-                })?;
-                vec![library]
+                let unverified = |damage| RuntimeError::unverified(dir, *cuda, damage);
+                vec![verified.map_err(unverified)?]
             }
             Self::Installed { .. } => Vec::new(),
             Self::File(path) if path.is_file() => vec![path.clone()],
@@ -228,6 +225,16 @@ impl Place {
                 .flat_map(|dir| libraries_in(&dir.join("onnxruntime").join("capi")))
                 .collect(),
         })
+    }
+
+    /// Why the system shows nothing there, where the reason is not that there is nothing.
+    pub(super) fn obstacle(&self) -> Option<io::Error> {
+        let error = match self {
+            Self::Python => None,
+            Self::Folder(dir) => fs::read_dir(dir).err(),
+            Self::File(path) | Self::Installed { dir: path, .. } => path.metadata().err(),
+        };
+        error.filter(|error| error.kind() != io::ErrorKind::NotFound)
     }
 
     pub(super) fn describe(&self) -> String {
@@ -340,6 +347,28 @@ mod tests {
             ["libonnxruntime.so.1.31.1", "libonnxruntime.so.1.9.0"]
         );
         assert!(libraries_in(&dir.path().join("missing")).is_empty());
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_looked_at_has_a_reason() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let beneath = file.path().join("folder");
+        for place in [
+            Place::Folder(beneath.clone()),
+            Place::File(beneath.clone()),
+            Place::Installed {
+                dir: beneath,
+                cuda: false,
+            },
+        ] {
+            assert!(place.libraries().unwrap().is_empty());
+            assert_eq!(
+                place.obstacle().is_some(),
+                cfg!(unix),
+                "Windows calls such a path missing"
+            );
+        }
+        assert!(Place::Folder("/no/such/folder".into()).obstacle().is_none());
     }
 
     #[test]
