@@ -2,6 +2,7 @@
 //!
 //! The flags are applied once, before the command runs, since they concern the process's own streams.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -45,14 +46,14 @@ pub(crate) enum ColorArg {
 impl ColorArg {
     /// Returns the choice for messages of the command line's parser, which come before the arguments are known.
     pub(crate) fn of_arguments() -> clap::ColorChoice {
-        let mut arguments = std::env::args().skip(1);
+        let mut arguments = std::env::args_os().skip(1);
         while let Some(argument) = arguments.next() {
-            let value = match argument.strip_prefix("--color") {
+            let value = match argument.to_str().and_then(|it| it.strip_prefix("--color")) {
                 Some("") => arguments.next(),
-                Some(value) => value.strip_prefix('=').map(str::to_owned),
+                Some(value) => value.strip_prefix('=').map(OsString::from),
                 None => None,
             };
-            match value.as_deref() {
+            match value.as_deref().and_then(OsStr::to_str) {
                 Some("always") => return clap::ColorChoice::Always,
                 Some("never") => return clap::ColorChoice::Never,
                 _ => {}

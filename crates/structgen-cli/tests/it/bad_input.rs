@@ -197,3 +197,30 @@ fn a_grammar_error_marks_the_place() {
     );
     assert!(run.err.contains(" |   ^"), "{run:?}");
 }
+
+#[test]
+#[cfg(unix)]
+fn arguments_that_are_no_utf8_name_files_or_are_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let odd = |bytes| OsStr::from_bytes(bytes).to_owned();
+    let dir = tempfile::tempdir().unwrap();
+    let name = odd(b"x\xE9.txt");
+    fs::write(dir.path().join(&name), "true").unwrap();
+    let check = |file: &OsStr| {
+        let mut command = structgen(["--color", "never", "check", "--schema", "{\"const\": true}"]);
+        run(command.current_dir(dir.path()).arg("--file").arg(file))
+    };
+    assert_eq!(check(&name).code, 0);
+    check(&odd(b"y\xE9.txt")).is_bad_input(&["cannot be read"]);
+    for args in [
+        vec![odd(b"\xFF")],
+        vec![odd(b"check"), odd(b"--schema"), odd(b"true"), odd(b"\xFF")],
+        vec![odd(b"--color=\xFF"), odd(b"params")],
+        vec![odd(b"extract"), odd(b"--threads"), odd(b"\xFF")],
+    ] {
+        let refused = run(&mut structgen(&args));
+        assert_eq!(refused.code, 2, "{args:?}: {refused:?}");
+    }
+}
