@@ -35,7 +35,7 @@ mod writer;
 pub use column::{Column, Plain};
 pub use error::ArtifactError;
 pub use reader::Reader;
-pub use replacement::Replacement;
+pub use replacement::{Replacement, is_special};
 pub use writer::{Writer, reseal};
 
 /// The kind of a file's contents, and the version of their layout.

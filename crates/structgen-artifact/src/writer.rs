@@ -1,6 +1,6 @@
 //! Writes a file.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -61,11 +61,25 @@ impl Writer {
             file.write_all(&self.bytes)?;
             file.persist()
         };
-        write().map_err(|source| ArtifactError::Io {
-            action: "writing",
-            path: path.to_owned(),
-            source,
-        })
+        write().map_err(failed(path))
+    }
+
+    /// Writes to a pipe or a device ([`is_special`](crate::is_special)), which [`save`](Self::save) would replace.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or writing fails.
+    pub fn write_to(mut self, path: &Path) -> Result<(), ArtifactError> {
+        reseal(&mut self.bytes);
+        let opened = OpenOptions::new().write(true).open(path);
+        { opened.and_then(|mut file| file.write_all(&self.bytes)) }.map_err(failed(path))
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> ArtifactError {
+    |source| ArtifactError::Io {
+        action: "writing",
+        path: path.to_owned(),
+        source,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use structgen_artifact::{ArtifactError, Format, Reader, Writer};
+use structgen_artifact::{ArtifactError, Format, Reader, Writer, is_special};
 
 const FORMAT: Format = Format {
     magic: *b"testtest",
@@ -11,14 +11,18 @@ const FORMAT: Format = Format {
 };
 const KEY: [u8; 32] = [5; 32];
 
-fn written() -> (tempfile::TempDir, std::path::PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("deep/er/file");
+fn filled() -> Writer {
     let mut writer = Writer::new(FORMAT, KEY);
     writer.put(&[1_u8, 2, 3]);
     writer.put::<u64>(&[]);
     writer.put(&[u32::MAX]);
-    writer.save(&path).unwrap();
+    writer
+}
+
+fn written() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/er/file");
+    filled().save(&path).unwrap();
     (folder, path)
 }
 
@@ -80,6 +84,28 @@ fn what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not() {
     Writer::new(FORMAT, KEY).save(&path).unwrap();
     assert!(!living.exists());
     Reader::open(&path, FORMAT, KEY).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_written_to_and_stays() {
+    use std::io::Read;
+    use std::os::unix::fs::FileTypeExt;
+
+    let (_folder, path) = written();
+    let pipe = path.with_file_name("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    assert!(is_special(&pipe) && !is_special(&path) && !is_special(path.parent().unwrap()));
+    // Open at both ends, so that nobody waits.
+    let mut options = fs::OpenOptions::new();
+    let mut opened = options.read(true).write(true).open(&pipe).unwrap();
+    filled().write_to(&pipe).unwrap();
+    let expected = fs::read(&path).unwrap();
+    let mut read = vec![0; expected.len()];
+    opened.read_exact(&mut read).unwrap();
+    assert_eq!(read, expected);
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
 }
 
 #[test]

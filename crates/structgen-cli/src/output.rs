@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
-use structgen_artifact::Replacement;
+use structgen_artifact::{Replacement, is_special};
 
 /// The output options of every command.
 #[derive(clap::Args, Debug)]
@@ -136,14 +136,10 @@ impl OutputArgs {
 
 impl Results {
     fn into_file(path: &Path) -> io::Result<Self> {
-        let existing = path.metadata().ok();
-        if existing.as_ref().is_some_and(|existing| existing.is_dir()) {
+        if path.is_dir() {
             return Err(io::Error::other("it is a folder"));
         }
-        if existing
-            .as_ref()
-            .is_some_and(|existing| !existing.is_file())
-        {
+        if is_special(path) {
             let file = OpenOptions::new().write(true).open(path)?;
             return Ok(Self::Direct(BufWriter::new(file)));
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer};
+use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer, is_special};
 use structgen_automata::SetId;
 use structgen_grammar::{BytesError, Grammar};
 use structgen_vocab::TokenId;
@@ -63,7 +63,8 @@ impl CompiledConstraint {
     /// loaded from a file, as far as they are cached. The file is replaced atomically, and readers of the old file keep
     /// it.
     ///
-    /// The limits of the options are not written; [`load`](Self::load) has its own.
+    /// The limits of the options are not written; [`load`](Self::load) has its own. A pipe or a device is written to,
+    /// and not replaced.
     ///
     /// # Errors
     /// If the constraint is bound to an input, the grammar is too large for a file, or writing fails.
@@ -95,7 +96,10 @@ impl CompiledConstraint {
         }
         writer.put(&steps);
         masks.put(&mut writer);
-        Ok(writer.save(file)?)
+        Ok(match is_special(file) {
+            true => writer.write_to(file),
+            false => writer.save(file),
+        }?)
     }
 
     /// Loads a constraint from a file that [`save`](Self::save) wrote with the same vocabulary. Masks stay in the

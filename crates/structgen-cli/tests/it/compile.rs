@@ -144,6 +144,39 @@ fn a_compiled_constraint_is_what_a_program_loads() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_pipe_gets_the_constraint_and_is_not_replaced() {
+    use std::io::Read;
+    use std::os::unix::fs::FileTypeExt;
+
+    let dir = tempfile::tempdir().unwrap();
+    let tokenizer = model_folder().join("tokenizer.json");
+    let compile = |out: &std::path::Path| {
+        let mut command = structgen(["compile", "--no-cache", "--schema", "{\"enum\": [1, 2]}"]);
+        let done = run(command
+            .arg("--tokenizer")
+            .arg(&tokenizer)
+            .arg("--out")
+            .arg(out));
+        assert_eq!(done.code, 0, "{done:?}");
+    };
+    let [file, pipe] = ["file", "pipe"].map(|name| dir.path().join(name));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    // Open at both ends, so that nobody waits.
+    let mut options = std::fs::OpenOptions::new();
+    let mut opened = options.read(true).write(true).open(&pipe).unwrap();
+    compile(&pipe);
+    let found = std::fs::metadata(&pipe).unwrap().file_type();
+    assert!(found.is_fifo());
+    compile(&file);
+    let expected = std::fs::read(&file).unwrap();
+    let mut read = vec![0; expected.len()];
+    opened.read_exact(&mut read).unwrap();
+    assert_eq!(read, expected);
+}
+
+#[test]
 fn a_file_for_no_tokenizer_is_bad_usage() {
     let dir = tempfile::tempdir().unwrap();
     let schema = write(dir.path(), "s.json", "true");
