@@ -17,7 +17,7 @@ pub(crate) fn registry() -> anyhow::Result<Registry> {
 }
 
 /// Returns the folder of the list of models.
-pub(crate) fn data_folder() -> Option<PathBuf> {
+fn data_folder() -> Option<PathBuf> {
     let path = |name: &str| {
         let value = env::var_os(name).filter(|value| !value.is_empty());
         value.map(PathBuf::from)
@@ -31,6 +31,11 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
         });
         Some(base?.join("structgen"))
     })
+}
+
+/// Returns the folder that models are downloaded to.
+pub(crate) fn downloads() -> Option<PathBuf> {
+    Some(data_folder()?.join("models"))
 }
 
 /// Returns the folder itself if it exists, else that of the registered model of this name.

@@ -71,6 +71,46 @@ fn models_are_added_asked_for_and_removed() {
     ask(&["remove", "plain:1"]).is_bad_input(&["there is no model plain:1", "shared_float16"]);
 }
 
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn only_downloads_that_no_other_name_uses_are_deleted() {
+    let home = tempfile::tempdir().unwrap();
+    let (own, downloaded) = (
+        home.path().join("own"),
+        home.path().join("models/org/plain"),
+    );
+    for folder in [&own, &downloaded] {
+        copy(&fixture("optimum"), folder);
+    }
+    crate::support::write(&own, "sub/thesis.txt", "years");
+    let ask = |args: &[&str]| model(home.path(), args);
+    for (folder, name) in [
+        (&own, "own"),
+        (&downloaded, "first"),
+        (&downloaded, "second"),
+    ] {
+        let added = ask(&["add", text(folder), "--name", name]);
+        assert_eq!(added.code, 0, "{added:?}");
+    }
+    ask(&["remove", "own", "--files"]).is_bad_input(&["own is not deleted", "not downloaded"]);
+    assert!(own.join("sub/thesis.txt").is_file());
+    ask(&["remove", "first", "--files"]).is_bad_input(&["the model second uses it too"]);
+    assert!(downloaded.is_dir());
+    // Both stay in the list.
+    assert_eq!(ask(&["remove", "own"]).code, 0);
+    assert_eq!(ask(&["remove", "first"]).code, 0);
+    let removed = ask(&["remove", "second", "--files"]);
+    assert!(removed.out.contains("freed"), "{removed:?}");
+    assert!(!downloaded.exists() && own.is_dir());
+}
+
 #[test]
 fn a_damaged_list_is_named_and_kept() {
     let home = tempfile::tempdir().unwrap();

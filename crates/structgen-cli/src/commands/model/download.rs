@@ -16,7 +16,7 @@ use super::list::{line, register, size};
 use super::{AddArgs, SourceArgs};
 use crate::error::DONE;
 use crate::interrupt;
-use crate::models::{data_folder, registry};
+use crate::models::{downloads, registry};
 use crate::output::{detail, note, shows_progress, write_line};
 
 /// The maximum number of variants to list. Real repositories have a dozen.
@@ -188,10 +188,10 @@ fn target(
 
 /// Returns the default folder, and that of earlier versions.
 fn default_folders(name: &RepositoryName, variant: &Variant<'_>) -> anyhow::Result<[PathBuf; 2]> {
-    let data = data_folder().ok_or_else(|| {
+    let downloads = downloads().ok_or_else(|| {
         anyhow!("there is no folder for models: set STRUCTGEN_HOME or HOME, or give one with --to")
     })?;
-    let models = data.join("models").join(name.owner());
+    let models = downloads.join(name.owner());
     let variant = { !variant.is_plain() }.then_some(&*variant.name);
     Ok(folder_names(name.name(), variant).map(|folder| models.join(folder)))
 }

@@ -9,7 +9,7 @@ use structgen::ort::{ModelFolder, Weights};
 use structgen_registry::RegisteredModel;
 
 use crate::error::DONE;
-use crate::models::{folder_bytes, registry};
+use crate::models::{downloads, folder_bytes, registry};
 use crate::output::write_line;
 
 /// Formats a size in gigabytes with one decimal, or in smaller units.
@@ -92,8 +92,7 @@ pub(super) fn remove(name: &str, with_files: bool, json: bool) -> anyhow::Result
     let registry = registry()?;
     let model = registry.get(name)?;
     if with_files {
-        // Never delete a folder that is no longer a model's.
-        ModelFolder::open(&model.folder, None)
+        check_deletable(&model, &registry.list()?)
             .with_context(|| format!("{} is not deleted", model.folder.display()))?;
         std::fs::remove_dir_all(&model.folder)
             .with_context(|| format!("{} cannot be deleted", model.folder.display()))?;
@@ -110,6 +109,32 @@ pub(super) fn remove(name: &str, with_files: bool, json: bool) -> anyhow::Result
         ),
     })?;
     Ok(DONE)
+}
+
+/// Checks that a model's folder contains nothing but the model: only the folders of downloads do.
+fn check_deletable(model: &RegisteredModel, all: &[RegisteredModel]) -> anyhow::Result<()> {
+    let name = &model.name;
+    let folder = model.folder.canonicalize()?;
+    let shares = |other: &&RegisteredModel| {
+        let is_within = other.folder.starts_with(&folder) || folder.starts_with(&other.folder);
+        other.name != *name && is_within
+    };
+    if let Some(other) = all.iter().find(shares) {
+        bail!(
+            "the model {} uses it too; without --files, {name} is removed and the folder kept",
+            other.name
+        );
+    }
+    let downloads = downloads().and_then(|downloads| downloads.canonicalize().ok());
+    if !downloads.is_some_and(|downloads| folder != downloads && folder.starts_with(downloads)) {
+        bail!(
+            "it was not downloaded into STRUCTGEN_HOME, and may contain other files; remove {name} without --files, \
+             and delete the folder yourself"
+        );
+    }
+    // Never delete a folder that is no longer a model's.
+    ModelFolder::open(&folder, None)?;
+    Ok(())
 }
 
 pub(super) fn best(capability: &str, times: u64, json: bool) -> anyhow::Result<ExitCode> {

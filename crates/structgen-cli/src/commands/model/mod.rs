@@ -42,7 +42,7 @@ enum Command {
     Remove {
         /// Registered name
         name: String,
-        /// Also delete the folder with its files
+        /// Also delete the folder, if the model was downloaded into STRUCTGEN_HOME and no other name uses it
         #[arg(long)]
         files: bool,
     },
