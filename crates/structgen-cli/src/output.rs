@@ -2,6 +2,7 @@
 //!
 //! The flags are applied once, before the command runs, since they concern the process's own streams.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -223,21 +224,43 @@ pub(crate) fn write_line(line: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a line to standard error. Errors are ignored: nobody is reading.
+/// Writes a line to standard error, with control characters escaped.
 pub(crate) fn tell(line: &str) {
+    tell_as_it_is(&printable(line));
+}
+
+/// Errors are ignored: nobody is reading.
+fn tell_as_it_is(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Escapes control characters other than line breaks and tabs: texts from files must not control the terminal.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match is_obeyed(character) {
+            true => safe.extend(character.escape_unicode()),
+            false => safe.push(character),
+        }
+    }
+    Cow::Owned(safe)
 }
 
 /// Prints why the command failed.
 pub(crate) fn error(text: &str) {
-    tell(&format!("{} {text}", streams().message_paint.red("error:")));
+    let label = streams().message_paint.red("error:");
+    tell_as_it_is(&format!("{label} {}", printable(text)));
 }
 
 /// Prints a probable mistake, which does not stop the command.
 pub(crate) fn warn(text: &str) {
     if !streams().is_quiet {
         let label = streams().message_paint.yellow("warning:");
-        tell(&format!("{label} {text}"));
+        tell_as_it_is(&format!("{label} {}", printable(text)));
     }
 }
 
@@ -251,7 +274,7 @@ pub(crate) fn note(text: &str) {
 /// Prints a message that only `--verbose` shows.
 pub(crate) fn detail(text: &str) {
     if streams().is_verbose {
-        tell(&streams().message_paint.dim(text));
+        tell_as_it_is(&streams().message_paint.dim(&printable(text)));
     }
 }
 

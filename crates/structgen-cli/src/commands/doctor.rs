@@ -11,7 +11,7 @@ use crate::Outcome;
 use crate::args::LoadArgs;
 use crate::error::{DONE, bad_input};
 use crate::models;
-use crate::output::{paint, write_line};
+use crate::output::{paint, printable, write_line};
 use crate::process;
 
 /// Options of `structgen doctor`.
@@ -60,7 +60,7 @@ impl Checkup {
                 Ok(())
             }
             None => {
-                let finding = finding.replace('\n', "\n        ");
+                let finding = printable(finding).replace('\n', "\n        ");
                 write_line(&format!("{label}  {what:<18} {finding}"))
             }
         }

@@ -114,3 +114,45 @@ fn a_model_that_is_cut_or_garbage_is_refused_by_file() {
     fs::write(&model, whole).unwrap();
     assert_eq!(generate(folder.path()).code, 0);
 }
+
+fn set_chat_template(folder: &Path, template: serde_json::Value) {
+    let config = fs::read(folder.join("tokenizer_config.json")).unwrap();
+    let mut config: serde_json::Value = serde_json::from_slice(&config).unwrap();
+    config["chat_template"] = template;
+    write(folder, "tokenizer_config.json", config.to_string());
+}
+
+#[test]
+fn control_characters_of_a_folder_do_not_reach_the_terminal() {
+    const TITLE: &str = "\u{1b}]0;pwn\u{7}";
+    let folder = folder();
+    let chat = || {
+        let mut command = structgen(["generate", "--chat", "--model"]);
+        run(command.arg(folder.path()).arg("hi"))
+    };
+    let is_escaped = |text: &str| {
+        let controls = text.chars().filter(|c| c.is_control() && *c != '\n');
+        assert_eq!(controls.count(), 0, "{text:?}");
+        assert!(text.contains(r"\u{1b}]0;pwn\u{7}"), "{text}");
+    };
+    let template = format!("{{{{ raise_exception('a\n{TITLE}') }}}}");
+    let file = write(folder.path(), "chat_template.jinja", template);
+    is_escaped(&chat().err);
+    fs::remove_file(file).unwrap();
+    let named = serde_json::json!([{"name": TITLE, "template": ""}]);
+    set_chat_template(folder.path(), named);
+    is_escaped(&chat().err);
+    // The name of the end of sequence.
+    let tokenizer = fs::read_to_string(folder.path().join("tokenizer.json")).unwrap();
+    let renamed = tokenizer.replace("<eos>", r"\u001b]0;pwn\u0007");
+    write(folder.path(), "tokenizer.json", renamed);
+    is_escaped(&run(structgen(["doctor", "--model"]).arg(folder.path())).out);
+}
+
+#[test]
+fn a_list_of_no_chat_templates_is_none() {
+    let folder = folder();
+    set_chat_template(folder.path(), serde_json::json!([]));
+    let mut command = structgen(["generate", "--chat", "--model"]);
+    run(command.arg(folder.path()).arg("hi")).is_bad_input(&["the model has no chat template"]);
+}

@@ -9,6 +9,7 @@ use structgen_lab::{Distribution, NamedDistribution};
 
 use crate::args::LoadArgs;
 use crate::input::read_text_file;
+use crate::output::printable;
 
 /// Logits, and where they come from.
 #[derive(clap::Args, Debug)]
@@ -140,7 +141,7 @@ pub(crate) fn token_text(token: TokenId, vocabulary: &Vocabulary) -> String {
             super::table::quoted(&String::from_utf8_lossy(bytes), 20)
         }
         _ => match vocabulary.token_name(token) {
-            Some(name) => name.to_owned(),
+            Some(name) => printable(name).into_owned(),
             None => format!("#{}", token.0),
         },
     }
