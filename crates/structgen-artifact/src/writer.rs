@@ -1,12 +1,12 @@
 //! Writes a file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
 use zerocopy::IntoBytes;
 
-use crate::replacement::{Replacement, SUFFIX, folder_of, replaced};
+use crate::replacement::{Replacement, folder_of, replaced};
 use crate::{ALIGN, ArtifactError, BYTE_ORDER, CHECKSUM, Format, HEAD, Plain, checksum};
 
 /// Collects arrays and writes them to a file.
@@ -52,12 +52,8 @@ impl Writer {
             let path = replaced(path)?;
             let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
             let prefix = format!(".{}-", name.to_string_lossy());
-            let folder = folder_of(&path);
-            fs::create_dir_all(folder)?;
-            remove_abandoned(folder, &prefix);
+            fs::create_dir_all(folder_of(&path))?;
             let mut file = Replacement::of(&path, &prefix)?;
-            // If the file system has no locks, no file is considered abandoned either.
-            let _ = file.as_file().lock();
             file.write_all(&self.bytes)?;
             file.persist()
         };
@@ -93,23 +89,4 @@ pub fn reseal(bytes: &mut [u8]) {
     bytes[CHECKSUM - 8..CHECKSUM].copy_from_slice(&length);
     let sum = checksum(&bytes[..CHECKSUM], &bytes[HEAD..]);
     bytes[CHECKSUM..HEAD].copy_from_slice(&sum.to_ne_bytes());
-}
-
-/// Removes the files of dead writers, whose locks the system has released. An empty file may belong to a writer that is
-/// about to lock it.
-fn remove_abandoned(folder: &Path, prefix: &str) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let is_written = entry
-            .metadata()
-            .is_ok_and(|file| file.is_file() && file.len() > 0);
-        if !is_written || !name.starts_with(prefix) || !name.ends_with(SUFFIX) {
-            continue;
-        }
-        let path = entry.path();
-        // Files that cannot be opened, locked or removed do no harm.
-        let _ = File::open(&path)
-            .is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(&path).is_ok());
-    }
 }

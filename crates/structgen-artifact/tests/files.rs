@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use structgen_artifact::{ArtifactError, Format, Reader, Writer, is_special};
+use structgen_artifact::{ArtifactError, Format, Reader, Replacement, Writer, is_special};
 
 const FORMAT: Format = Format {
     magic: *b"testtest",
@@ -74,16 +74,34 @@ fn what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not() {
     for file in [&dead, &living, &other] {
         fs::write(file, "half").unwrap();
     }
+    // Its writer was killed before it wrote anything.
     fs::write(&empty, "").unwrap();
     let lock = fs::File::open(&living).unwrap();
     lock.lock().unwrap();
     Writer::new(FORMAT, KEY).save(&path).unwrap();
-    assert!(!dead.exists());
-    assert!(living.exists() && empty.exists() && other.exists());
+    assert!(!dead.exists() && !empty.exists());
+    assert!(living.exists() && other.exists());
     drop(lock);
     Writer::new(FORMAT, KEY).save(&path).unwrap();
     assert!(!living.exists());
     Reader::open(&path, FORMAT, KEY).unwrap();
+}
+
+/// Each removes what looks abandoned while others create files of the same prefix.
+#[test]
+fn writers_do_not_remove_the_files_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let path = folder.path().join(thread.to_string());
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    Replacement::of(&path, ".new-").unwrap().persist().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
 }
 
 #[test]

@@ -199,6 +199,16 @@ pub(crate) fn discard() {
     *results() = Results::StandardOutput;
 }
 
+/// Removes the unfinished file of `--output` before the process ends at once. If another thread is writing to it, it
+/// stays, and the next command removes it.
+pub(crate) fn discard_at_once() {
+    if let Ok(mut results) = streams().results.try_lock()
+        && matches!(*results, Results::Staged { .. })
+    {
+        *results = Results::StandardOutput;
+    }
+}
+
 fn results() -> std::sync::MutexGuard<'static, Results> {
     let results = &streams().results;
     results.lock().unwrap_or_else(PoisonError::into_inner)

@@ -2,7 +2,8 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,14 +22,13 @@ fn spawn(command: &mut Command) -> Child {
 
 /// What Ctrl-C on a terminal sends.
 fn interrupt(child: &Child) {
+    signal(child, "-INT");
+}
+
+fn signal(child: &Child, signal: &str) {
     let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let sent = Command::new("kill").args([signal, &pid]).status();
+    assert!(sent.unwrap().success());
 }
 
 #[track_caller]
@@ -143,4 +143,77 @@ fn waiting_for_input_is_interrupted_too() {
     is_interrupted(&child.wait_with_output().unwrap());
     assert!(started.elapsed() < Duration::from_secs(5));
     drop(input);
+}
+
+/// Starts many outputs into a file, and returns once the model is loaded.
+fn long_run(out: &Path) -> Child {
+    let mut command = structgen(["generate", "-v", "-n", "900", "--regex", "[a-z]{600}"]);
+    command.args(["--set", "max_new_tokens=700", "--set", "model.rows=1"]);
+    let mut child = spawn(command.args(["A word:", "-o"]).arg(out));
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("was loaded in") {
+        line.clear();
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended early");
+    }
+    // It writes to a pipe, which must not break.
+    child.stderr = Some(stderr.into_inner());
+    child
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+/// SIGHUP is left alone if it is ignored, as under nohup, or if the system does not report that.
+fn handles_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 0)
+}
+
+#[test]
+fn every_signal_that_asks_to_end_leaves_no_temporary_file() {
+    let mut signals = vec![("-INT", 130), ("-TERM", 143)];
+    if handles_hangup() {
+        signals.push(("-HUP", 129));
+    }
+    for (sent, code) in signals {
+        // The handler is set after the model is loaded. Until then, the signals end the process.
+        let handled = [300, 1_000, 3_000, 9_000].into_iter().any(|milliseconds| {
+            let dir = tempfile::tempdir().unwrap();
+            let mut child = long_run(&dir.path().join("out"));
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            signal(&child, sent);
+            let status = child.wait().unwrap();
+            if status.code().is_none() {
+                return false;
+            }
+            assert_eq!(status.code(), Some(code), "{sent}");
+            assert_eq!(names(dir.path()), [""; 0], "{sent}");
+            true
+        });
+        assert!(handled, "{sent} was not handled in time");
+    }
+}
+
+#[test]
+fn the_next_output_removes_what_killed_processes_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let mut child = long_run(&out);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(names(dir.path()).len(), 1, "{:?}", names(dir.path()));
+    // That of a living process stays.
+    let mut living = long_run(&dir.path().join("other"));
+    let done = run(structgen(["grammar", "shortest", "regex:a", "-o"]).arg(&out));
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(names(dir.path()).len(), 2, "{:?}", names(dir.path()));
+    living.kill().unwrap();
+    living.wait().unwrap();
 }
