@@ -22,9 +22,19 @@ pub(crate) struct Grounding {
 }
 
 impl Grounding {
-    pub(crate) fn of(constraint: &CompiledConstraint, text: &str) -> crate::Result<Self> {
+    /// Binds a constraint to a text. If all of its values are too long to be written in `room` tokens, it counts as a
+    /// text without values.
+    pub(crate) fn of(
+        constraint: &CompiledConstraint,
+        text: &str,
+        room: usize,
+    ) -> crate::Result<Self> {
         let input = Arc::new(recognized_input(text)?);
-        let bound = constraint.bind(&input)?;
+        let mut bound = constraint.bind(&input)?;
+        let may_exceed = text.split_whitespace().any(|word| word.len() > room);
+        if may_exceed && bound.constraint.matcher().completion_cost()? > room as u64 {
+            bound = constraint.bind(&Arc::new(recognized_input("")?))?;
+        }
         Ok(Self {
             input,
             ungrounded: ungrounded_pointers(&bound),

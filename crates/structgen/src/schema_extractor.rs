@@ -239,8 +239,9 @@ impl SchemaExtractor {
 
     /// Returns the request for a text, and the values in the text that may be used.
     pub(crate) fn prepare(&self, text: &str, prompt: Vec<TokenId>) -> Result<Prepared> {
+        let room = self.model.room_after(&prompt, MAX_NEW_TOKENS);
         let grounding = { self.is_grounded }
-            .then(|| Grounding::of(&self.compiled, text))
+            .then(|| Grounding::of(&self.compiled, text, room))
             .transpose()?;
         let constraint = match &grounding {
             Some(grounding) => grounding.constraint.clone(),
@@ -252,7 +253,7 @@ impl SchemaExtractor {
                 Some(_) => most_grounded(&constraint, prompt.len())?,
                 None => MAX_NEW_TOKENS,
             };
-            options.max_new_tokens = Some(self.model.room_after(&prompt, most));
+            options.max_new_tokens = Some(room.min(most));
         }
         let found = match &self.reading {
             Some((reader, questions)) if self.strategy.takes_samplers() => {

@@ -68,6 +68,23 @@ fn the_answers_of_windows_become_one_that_fits() {
 }
 
 #[test]
+fn a_word_that_cannot_be_written_in_the_rest_of_the_context_is_no_value() {
+    let extractor = extractor(json!({
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+        "required": ["name"],
+        "additionalProperties": false,
+    }));
+    let word = "a".repeat(8_000);
+    let mixed = extractor.extract(&format!("Ada is 3. {word}")).unwrap();
+    assert!(mixed.outputs.len() > 1, "{}", mixed.outputs.len());
+    // Some window has a name.
+    assert_eq!(mixed.ungrounded, [""; 0]);
+    let alone = extractor.extract(&word[..3_000]).unwrap();
+    assert_eq!(alone.ungrounded, ["/properties/name"]);
+}
+
+#[test]
 fn alternatives_of_windows_are_in_the_text() {
     let schema = json!({
         "type": "object",
