@@ -71,6 +71,7 @@ fn scope_of_generation(error: &GenerateError) -> Scope {
     match error {
         E::EmptyPrompt
         | E::ContextOverflow { .. }
+        | E::PromptTooLong { .. }
         | E::OutputStartInPrompt { .. }
         | E::BudgetTooSmall { .. }
         | E::Prefill { .. }

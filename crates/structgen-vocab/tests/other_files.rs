@@ -45,6 +45,7 @@ fn tokens_are_those_of_the_reference() {
         for row in golden.as_array().unwrap() {
             let text = row["text"].as_str().unwrap();
             let got = tokenizer.encode(text).unwrap();
+            assert!(tokenizer.least_tokens(text) <= got.len(), "{name} {text:?}");
             if got != ids(&row["ids"]) {
                 wrong.push(format!("{name} {text:?}: {got:?} for {}", row["ids"]));
             }
@@ -61,6 +62,38 @@ fn tokens_are_those_of_the_reference() {
         }
     }
     assert_eq!(wrong, Vec::<String>::new(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_text_has_at_least_as_many_tokens_as_its_length_says() {
+    // A character that a space is written as, one that NFC and NFKC make shorter, and one that is composed.
+    let units = [
+        "x ",
+        " ",
+        "\n",
+        "▁",
+        "\u{212a}",
+        "\u{fb03}",
+        "e\u{301}",
+        "\u{1100}\u{1161}\u{11a8}",
+        "日",
+    ];
+    for name in FOLDERS {
+        let tokenizer = open(&fixture(name)).unwrap();
+        for unit in units {
+            let text = unit.repeat(500);
+            let found = tokenizer.encode(&text).unwrap().len();
+            let least = tokenizer.least_tokens(&text);
+            assert!(least <= found, "{name} {unit:?}: {least} > {found}");
+        }
+    }
+    // Of texts that its character map may shorten, nothing is known.
+    assert_eq!(
+        open(&fixture("t5"))
+            .unwrap()
+            .least_tokens(&"x ".repeat(500)),
+        0
+    );
 }
 
 #[test]

@@ -41,6 +41,7 @@ fn check_same(name: &str) {
         let expected = reference.encode(text, false).unwrap();
         let ids = own.encode(text).unwrap();
         assert_eq!(raw(&ids), expected.get_ids(), "{name}: {text:?}");
+        assert!(own.least_tokens(text) <= ids.len(), "{name}: {text:?}");
         assert_eq!(own.encode_prompt(text, false).unwrap(), ids);
         let with_affixes = reference.encode(text, true).unwrap();
         let prompt = own.encode_prompt(text, true).unwrap();

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use structgen_chat::{ChatError, ChatTemplate};
 use structgen_constraint::{CompiledConstraint, VocabularyTables};
-use structgen_decode::{Engine, LanguageModel, ModelInfo, Scheduler, confidence::SpanScore};
+use structgen_decode::{
+    Engine, GenerateError, LanguageModel, ModelInfo, Scheduler, confidence::SpanScore,
+};
 use structgen_ort::{
     Device, LoadNote, ModelConfig, ModelSource, OrtHeads, OrtModel, OrtReader, Runtime,
 };
@@ -190,6 +192,23 @@ impl Model {
             .count();
         tokens.truncate(tokens.len() - ends);
         Ok(tokens)
+    }
+
+    /// Refuses a text that is so long that its prompt cannot fit the model's context, without encoding it: to encode
+    /// megabytes takes seconds. Most prompts that do not fit are refused only when they are submitted.
+    ///
+    /// # Errors
+    /// [`GenerateError::PromptTooLong`](structgen_decode::GenerateError::PromptTooLong).
+    pub fn check_length(&self, text: &str) -> Result<()> {
+        let context_length = self.info().context_length;
+        match self.tokenizer().least_tokens(text) {
+            least if least <= context_length => Ok(()),
+            least => Err(GenerateError::PromptTooLong {
+                least,
+                context_length,
+            }
+            .into()),
+        }
     }
 
     /// Compiles a constraint for this model's vocabulary.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use structgen_constraint::CompiledConstraint;
-use structgen_decode::{GenerateOptions, Strategy};
+use structgen_decode::{GenerateOptions, Strategy, request::ContextOverflow};
 use structgen_frontend::json_schema::{CompileReport, SchemaOptions};
 use structgen_grammar::Whitespace;
 use structgen_vocab::TokenId;
@@ -320,6 +320,9 @@ impl SchemaExtractor {
     /// Returns how to read a text.
     fn reading(&self, text: &str) -> Result<Reading> {
         if self.long_text == LongText::Refuse {
+            if self.options.overflow == ContextOverflow::Error {
+                self.model.check_length(text)?;
+            }
             return Ok(Reading::Whole(self.prompt(text)?));
         }
         let (share, of) = PROMPT_SHARE;

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use structgen::decode::{FinishReason, GenerateError, Generation, Output, Run, request::Report};
+use structgen::decode::request::{ContextOverflow, Report};
+use structgen::decode::{FinishReason, GenerateError, Generation, Output, Run};
 use structgen::tools::{Message, ToolGrammar};
 use structgen::vocab::Vocabulary;
 use structgen::{Constraint, Error, Model, Request, Strategy};
@@ -156,6 +157,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         _ => None,
     };
+    if let Prompt::Text(text) = &prompt
+        && settings.options.overflow == ContextOverflow::Error
+    {
+        model.check_length(text)?;
+    }
     let request = match (&extractor, &prompt) {
         (Some(extractor), Prompt::Text(text)) => extractor.request(text)?,
         _ => {

@@ -57,6 +57,16 @@ pub enum GenerateError {
         /// Positions that the model has.
         context_length: usize,
     },
+    /// A prompt does not fit the model, by the length of its text. It was not encoded.
+    #[error(
+        "a prompt of at least {least} tokens does not fit the model's context of {context_length}; shorten the prompt"
+    )]
+    PromptTooLong {
+        /// Tokens that the prompt has at least.
+        least: usize,
+        /// Positions that the model has.
+        context_length: usize,
+    },
     /// The prompt of an encoder-decoder contains the token that starts its output.
     #[error("the prompt has the token {}, which starts the output of this encoder-decoder and cannot be in its input", start.0)]
     OutputStartInPrompt {

@@ -3,6 +3,7 @@
 mod added;
 mod affixes;
 mod charsmap;
+mod least;
 mod limits;
 mod patterns;
 mod pipeline;
@@ -219,6 +220,13 @@ impl Tokenizer {
         trusted: &[Range<usize>],
     ) -> Result<Vec<TokenId>, TokenizerError> {
         self.pipeline.encode(text, trusted)
+    }
+
+    /// Returns a number of tokens that every encoding of a text has at least, without encoding it: its length divided
+    /// by that of the longest token. It is zero for tokenizers that may shorten a text beforehand.
+    #[must_use]
+    pub fn least_tokens(&self, text: &str) -> usize {
+        self.pipeline.least_tokens(text)
     }
 
     /// Decodes tokens with the tokenizer's own decoder.

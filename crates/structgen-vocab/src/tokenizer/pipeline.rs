@@ -8,6 +8,7 @@
 
 use super::added::AddedTokens;
 use super::charsmap::Map;
+use super::least::LeastTokens;
 use super::{charsmap, limits, patterns};
 use crate::error::shorten_middle;
 use crate::file::{AddedToken, Merge, Merges, Model, Pieces, TokenizerFile};
@@ -47,6 +48,7 @@ pub(super) struct Pipeline {
     text_prefix: Option<&'static str>,
     /// Applied before the normaliser of `inner`.
     charsmap: Option<Map>,
+    least: Option<LeastTokens>,
 }
 
 /// The normalisation of a text, before it is split into tokens.
@@ -73,6 +75,7 @@ pub(super) fn build(
     vocabulary: &Vocabulary,
 ) -> Result<Pipeline, TokenizerError> {
     check_steps(&file)?;
+    let least = LeastTokens::of(&file, vocabulary);
     let charsmap = match file.charsmap.map(|map| Map::read(&map)) {
         Some(None) => {
             return Err(TokenizerError::Pipeline {
@@ -101,6 +104,7 @@ pub(super) fn build(
     })?;
     let mut pipeline = Pipeline::new(inner, ids, &file.added_tokens, charsmap)?;
     pipeline.text_prefix = file.text_prefix;
+    pipeline.least = least;
     Ok(pipeline)
 }
 
@@ -159,7 +163,13 @@ impl Pipeline {
             inner_ids,
             text_prefix: None,
             charsmap,
+            least: None,
         })
+    }
+
+    /// Returns a number of tokens that a text has at least; zero if none is known.
+    pub(super) fn least_tokens(&self, text: &str) -> usize {
+        self.least.map_or(0, |least| least.count(text))
     }
 
     /// Encodes a text; special tokens are found in the trusted ranges only.
