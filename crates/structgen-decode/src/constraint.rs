@@ -37,6 +37,15 @@ pub trait Constraint: Send {
     /// Returns whether the output may end here.
     fn is_accepting(&self) -> bool;
 
+    /// Returns whether the output may end after these bytes, which follow the accepted tokens and are not accepted. They
+    /// may be a part of a token. The default, for constraints that know tokens only, is false for them.
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    fn may_end_after(&mut self, text: &[u8]) -> Result<bool, ConstraintError> {
+        Ok(text.is_empty() && self.is_accepting())
+    }
+
     /// Returns whether an end-of-sequence id was accepted, or the output may end here and nothing can follow.
     fn is_finished(&self) -> bool;
 
@@ -123,6 +132,10 @@ impl<C: Constraint + ?Sized> Constraint for &mut C {
 
     fn is_accepting(&self) -> bool {
         (**self).is_accepting()
+    }
+
+    fn may_end_after(&mut self, text: &[u8]) -> Result<bool, ConstraintError> {
+        (**self).may_end_after(text)
     }
 
     fn is_finished(&self) -> bool {

@@ -43,6 +43,15 @@ impl Constraint for Matcher {
         self.is_accepting()
     }
 
+    fn may_end_after(&mut self, text: &[u8]) -> Result<bool, ConstraintError> {
+        match text.is_empty() {
+            true => Ok(self.is_accepting()),
+            false => { self.check_text(text) }
+                .map(|refusal| refusal.is_none())
+                .map_err(ConstraintError::new),
+        }
+    }
+
     fn is_finished(&self) -> bool {
         self.is_finished()
     }

@@ -49,29 +49,30 @@ impl<C: Constraint> Sequence<C> {
         }
         match finish {
             FinishReason::Eos(_) | FinishReason::ConstraintFinished => true,
-            FinishReason::StopString(_) => {
-                // The constraint can only decide at token borders. Text that ends inside a token counts as cut.
-                let mut end = self.prefill_bytes;
-                let kept = self.text.len();
-                let mut lengths = self.tokens.iter().map(|token| {
-                    codec
-                        .vocabulary
-                        .token_bytes(token.id)
-                        .map_or(0, <[u8]>::len)
-                });
-                let mut stays = 0;
-                while end < kept
-                    && let Some(len) = lengths.next()
-                {
-                    end += len;
-                    stays += 1;
-                }
-                let back = self.tokens.len() - stays;
-                end == kept
-                    && self.constraint.rollback(back).is_ok()
-                    && self.constraint.is_accepting()
-            }
+            FinishReason::StopString(_) => self.is_complete_before_stop(codec),
             _ => self.constraint.is_accepting(),
         }
+    }
+
+    /// Returns whether the text that a stop string left is a complete output. It may end inside a token.
+    fn is_complete_before_stop(&mut self, codec: &Codec) -> bool {
+        let Some(mut rest) = self.text.len().checked_sub(self.prefill_bytes) else {
+            return false;
+        };
+        let mut whole = 0;
+        for token in &self.tokens {
+            let bytes = codec.vocabulary.token_bytes(token.id);
+            let len = bytes.map_or(0, <[u8]>::len);
+            if rest == 0 || len > rest {
+                break;
+            }
+            rest -= len;
+            whole += 1;
+        }
+        let text = self.text.bytes();
+        let part = text[text.len() - rest..].to_vec();
+        let after = self.tokens.len() - whole;
+        self.constraint.rollback(after).is_ok()
+            && self.constraint.may_end_after(&part).unwrap_or(false)
     }
 }

@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use serde_json::Value;
 use structgen_decode::{
     FinishReason, GenerateError, GenerateOptions, MockModel, Request, SamplingParams,
+    request::StopText,
 };
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::support::{EOS, constraint, run, schemas, vocabulary};
+use crate::support::{EOS, constraint, regex_constraint, run, schemas, vocabulary};
 
 /// A model that always prefers one kind of token is the hardest test of termination.
 fn stubborn(vocabulary: &Vocabulary, likes: &[u8]) -> MockModel {
@@ -64,6 +65,46 @@ fn one_token_too_few_is_refused_before_the_model_runs() {
             panic!("{error}")
         };
         assert_eq!((said, available as u64), (needed, needed - 1));
+    }
+}
+
+#[test]
+fn a_stop_string_that_starts_inside_a_token_leaves_an_output_that_is_judged_by_its_text() {
+    let vocabulary = vocabulary();
+    let name = TokenId(263);
+    assert_eq!(vocabulary.token_bytes(name), Some(&b"name"[..]));
+    let model = MockModel::new(vocabulary.len(), 4096, [EOS]).preferring(name, 100.0);
+    let cut = |pattern: &str, stop: &str, stop_text| {
+        let options = GenerateOptions {
+            stop: vec![stop.to_owned()],
+            stop_text,
+            max_new_tokens: Some(20),
+            ..GenerateOptions::default()
+        };
+        let constraint = regex_constraint(&vocabulary, pattern, &[EOS]);
+        let request = Request::new([TokenId(65)], constraint.matcher()).with_options(options);
+        let outputs = run(&model, &vocabulary, request).unwrap();
+        outputs.single().map(|output| output.text)
+    };
+    for (pattern, stop, stop_text, text) in [
+        ("[a-z]+", "m", StopText::Trimmed, "na"),
+        ("[a-z]+", "m", StopText::Kept, "nam"),
+        // It starts inside one token, and ends inside the next.
+        ("[a-z]+", "en", StopText::Trimmed, "nam"),
+        ("(name)*na", "men", StopText::Trimmed, "na"),
+    ] {
+        assert_eq!(
+            cut(pattern, stop, stop_text).unwrap(),
+            text,
+            "{pattern} {stop}"
+        );
+    }
+    for (pattern, stop) in [("(name)+", "m"), ("(name)+", "en"), ("[a-z]{3,}", "m")] {
+        let error = cut(pattern, stop, StopText::Trimmed).unwrap_err();
+        assert!(
+            matches!(error, GenerateError::Incomplete(_)),
+            "{pattern} {stop}"
+        );
     }
 }
 
