@@ -61,6 +61,7 @@ pub struct SchemaExtractor {
     long_text: LongText,
     alternatives: usize,
     whitespace: Option<Whitespace>,
+    client: u64,
     cascade: Option<Arc<Cascade>>,
     is_grounded: bool,
     /// The model's reader, and its questions.
@@ -122,6 +123,7 @@ impl SchemaExtractor {
             long_text: LongText::default(),
             alternatives: 0,
             whitespace: None,
+            client: 0,
             cascade: None,
         })
     }
@@ -137,6 +139,13 @@ impl SchemaExtractor {
     #[must_use]
     pub fn with_long_text(mut self, long_text: LongText) -> Self {
         self.long_text = long_text;
+        self
+    }
+
+    /// Sets whose requests its extractions are: see [`Request::client`].
+    #[must_use]
+    pub fn with_client(mut self, client: u64) -> Self {
+        self.client = client;
         self
     }
 
@@ -271,7 +280,8 @@ impl SchemaExtractor {
         }
         let request = Request::new(prompt, Some(constraint))
             .with_options(options)
-            .with_strategy(self.strategy.clone());
+            .with_strategy(self.strategy.clone())
+            .with_client(self.client);
         Ok(Prepared {
             request,
             grounding,

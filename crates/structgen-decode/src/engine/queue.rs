@@ -1,6 +1,6 @@
 //! Requests that no scheduler has taken.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,8 +12,9 @@ use crate::{FinishReason, GenerateError};
 /// The requests that wait for a scheduler, and the workers that take them.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// By priority, then by age.
-    waiting: VecDeque<Submission>,
+    /// By priority, then by turn, then by age.
+    waiting: VecDeque<Waiting>,
+    turns: Turns,
     /// The number of their tasks.
     tasks: usize,
     /// Requests that ended while they waited; the next worker tells their submitters.
@@ -28,6 +29,36 @@ pub(super) struct Queue {
 pub(super) struct Submission {
     pub(super) tasks: Tasks,
     pub(super) channel: Arc<Channel>,
+}
+
+/// A request with its turn.
+struct Waiting {
+    turn: u64,
+    submission: Submission,
+}
+
+/// The turns of requests: each client's come one after the other, as far apart as they have tasks, and those of several
+/// clients come in between.
+///
+/// Start-time fair queueing (Goyal, Vin and Cheng 1996).
+#[derive(Default)]
+struct Turns {
+    /// The turn of the request that was taken last.
+    now: u64,
+    /// Each client's next turn, if it is later than that.
+    next: HashMap<u64, u64>,
+}
+
+impl Turns {
+    /// Returns the turn of a client's request with this many tasks.
+    fn take(&mut self, client: u64, tasks: usize) -> u64 {
+        let now = self.now;
+        self.next.retain(|_, next| *next > now);
+        let next = self.next.entry(client).or_insert(now);
+        let turn = *next;
+        *next = turn.saturating_add(tasks.max(1) as u64);
+        turn
+    }
 }
 
 /// A request that ended before a scheduler took it.
@@ -80,21 +111,34 @@ impl Queue {
     }
 
     pub(super) fn insert(&mut self, submission: Submission) {
-        let priority = submission.tasks.priority;
-        let before = |other: &Submission| other.tasks.priority >= priority;
+        let Tasks {
+            tasks,
+            priority,
+            client,
+            ..
+        } = &submission.tasks;
+        let (priority, tasks) = (*priority, tasks.len());
+        let turn = self.turns.take(*client, tasks);
+        let before = |other: &Waiting| match other.submission.tasks.priority {
+            same if same == priority => other.turn <= turn,
+            other => other > priority,
+        };
         let at = self.waiting.partition_point(before);
-        self.tasks += submission.tasks.tasks.len();
-        self.waiting.insert(at, submission);
+        self.tasks += tasks;
+        self.waiting.insert(at, Waiting { turn, submission });
     }
 
     /// Returns the size of the first task of the request that is next.
     pub(super) fn next_size(&self) -> Option<TaskSize> {
         let next = self.waiting.front()?;
-        next.tasks.tasks.first().map(|task| task.size())
+        let tasks = &next.submission.tasks.tasks;
+        tasks.first().map(|task| task.size())
     }
 
     pub(super) fn pop(&mut self) -> Option<Submission> {
-        let submission = self.waiting.pop_front()?;
+        let Waiting { turn, submission } = self.waiting.pop_front()?;
+        // A request of a lower priority may have waited since an earlier turn.
+        self.turns.now = self.turns.now.max(turn);
         self.tasks -= submission.tasks.tasks.len();
         Some(submission)
     }
@@ -106,14 +150,14 @@ impl Queue {
         if self
             .waiting
             .iter()
-            .any(|waiting| waiting.end(now).is_some())
+            .any(|waiting| waiting.submission.end(now).is_some())
         {
-            for submission in std::mem::take(&mut self.waiting) {
-                let Some(reason) = submission.end(now) else {
-                    self.waiting.push_back(submission);
+            for waiting in std::mem::take(&mut self.waiting) {
+                let Some(reason) = waiting.submission.end(now) else {
+                    self.waiting.push_back(waiting);
                     continue;
                 };
-                let Submission { tasks, channel } = submission;
+                let Submission { tasks, channel } = waiting.submission;
                 self.tasks -= tasks.tasks.len();
                 self.ended.push(Ended {
                     tasks,
@@ -131,8 +175,28 @@ impl Queue {
     }
 
     /// Takes all requests, for which there is no worker any more.
-    pub(super) fn take_all(&mut self) -> (VecDeque<Submission>, Vec<Ended>) {
+    pub(super) fn take_all(&mut self) -> (Vec<Submission>, Vec<Ended>) {
         self.tasks = 0;
-        (std::mem::take(&mut self.waiting), self.take_ended())
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let waiting = waiting.map(|waiting| waiting.submission).collect();
+        (waiting, self.take_ended())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_take_turns_by_the_number_of_their_tasks() {
+        let mut turns = Turns::default();
+        assert_eq!([(); 4].map(|()| turns.take(1, 1)), [0, 1, 2, 3]);
+        assert_eq!((turns.take(2, 3), turns.take(2, 1)), (0, 3));
+        // A new client does not make up for the time before it came.
+        turns.now = 2;
+        assert_eq!((turns.take(3, 1), turns.take(1, 1)), (2, 4));
+        // Nor does one whose requests are all done.
+        turns.now = 9;
+        assert_eq!((turns.take(2, 1), turns.next.len()), (9, 1));
     }
 }

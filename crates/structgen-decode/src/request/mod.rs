@@ -51,8 +51,11 @@ pub struct Request<C> {
     pub options: GenerateOptions,
     /// How outputs are searched for.
     pub strategy: Strategy,
-    /// Requests with a higher priority are admitted first; among equals, the earlier.
+    /// Requests with a higher priority are admitted first; among equals, those of each client in turn, the earlier first.
     pub priority: i32,
+    /// Whose request it is. Clients have equal shares of an [`Engine`](crate::Engine): one with many waiting requests
+    /// does not delay another with few.
+    pub client: u64,
     /// Whether a [`Run`](crate::Run) reports the text as it is generated.
     pub events: bool,
 }
@@ -66,6 +69,7 @@ impl<C> Request<C> {
             options: GenerateOptions::default(),
             strategy: Strategy::default(),
             priority: 0,
+            client: 0,
             events: false,
         }
     }
@@ -79,6 +83,7 @@ impl<C> Request<C> {
             options: self.options,
             strategy: self.strategy,
             priority: self.priority,
+            client: self.client,
             events: self.events,
         }
     }
@@ -108,6 +113,13 @@ impl<C> Request<C> {
     #[must_use]
     pub fn with_priority(mut self, priority: i32) -> Self {
         self.priority = priority;
+        self
+    }
+
+    /// Sets whose request it is.
+    #[must_use]
+    pub fn with_client(mut self, client: u64) -> Self {
+        self.client = client;
         self
     }
 }

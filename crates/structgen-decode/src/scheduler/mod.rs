@@ -123,6 +123,7 @@ struct Submitted {
 pub struct Tasks {
     pub(crate) tasks: Vec<Box<dyn Task>>,
     pub(crate) priority: i32,
+    pub(crate) client: u64,
     /// When its time limit is reached.
     pub(crate) deadline: Option<Instant>,
 }

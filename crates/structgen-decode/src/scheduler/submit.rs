@@ -42,7 +42,7 @@ impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
     }
 
     fn tasks(mut self, resources: &Resources<'_>) -> Result<Tasks, GenerateError> {
-        let priority = self.priority;
+        let (priority, client) = (self.priority, self.client);
         let limit = self.options.time_limit;
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         start_output(&mut self.prompt, resources)?;
@@ -55,6 +55,7 @@ impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
         Strategy::tasks(self, resources).map(|tasks| Tasks {
             tasks,
             priority,
+            client,
             deadline,
         })
     }
@@ -76,6 +77,7 @@ impl sealed::Submit for ChoiceRequest {
         Ok(Tasks {
             tasks,
             priority,
+            client: 0,
             deadline: None,
         })
     }
@@ -95,6 +97,7 @@ impl sealed::Submit for LogitsRequest {
         Ok(Tasks {
             tasks,
             priority: 0,
+            client: 0,
             deadline: None,
         })
     }
