@@ -7,6 +7,8 @@ use std::time::Duration;
 use structgen::ModelOptions;
 use structgen::tools::ToolFormat;
 
+use crate::hosts::{is_host_name, is_origin};
+
 /// A server's configuration. The default serves the embedded model to this machine only.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -21,7 +23,7 @@ pub struct ServerConfig {
     pub models: Vec<ModelSpec>,
     /// Whether unknown fields of requests are listed in a header of the reply instead of being errors.
     pub lenient: bool,
-    /// The origins whose pages may use the server; none by default.
+    /// The origins whose pages may use the server, such as `https://example.org`, or `*` for all; none by default.
     pub cors_origins: Vec<String>,
     /// The names under which clients may address the server, besides `localhost`, names that end in `.localhost`, and
     /// loopback addresses. A server with a key, or with [`no_auth`](Self::no_auth), accepts any name.
@@ -131,9 +133,22 @@ impl ServerConfig {
                 });
             }
         }
-        Ok(())
+        if let Some(origin) =
+            { self.cors_origins.iter() }.find(|origin| *origin != ANY_ORIGIN && !is_origin(origin))
+        {
+            return Err(ConfigError::Origin {
+                origin: origin.clone(),
+            });
+        }
+        match self.hosts.iter().find(|host| !is_host_name(host)) {
+            Some(host) => Err(ConfigError::Host { host: host.clone() }),
+            None => Ok(()),
+        }
     }
 }
+
+/// The entry of [`cors_origins`](ServerConfig::cors_origins) for all origins.
+pub(crate) const ANY_ORIGIN: &str = "*";
 
 fn is_this_machine(address: IpAddr) -> bool {
     address.is_loopback()
@@ -210,11 +225,22 @@ pub enum ConfigError {
         /// The name.
         name: String,
     },
-    /// An origin's name is not valid in a header.
-    #[error("{origin:?} is no origin, such as https://example.org")]
+    /// No page has such an origin.
+    #[error(
+        "{origin:?} is no origin, such as https://example.org: a scheme and a host in lower case, without a path and \
+         without the scheme's own port; * is every origin"
+    )]
     Origin {
         /// The text.
         origin: String,
+    },
+    /// No request names such a host.
+    #[error(
+        "{host:?} is no name of a host, such as models.example.org: it has neither a scheme nor a port"
+    )]
+    Host {
+        /// The text.
+        host: String,
     },
     /// The server cannot listen on the address.
     #[error("the server cannot listen on {address}")]
@@ -242,6 +268,26 @@ mod tests {
         config.api_keys.clear();
         config.no_auth = true;
         config.check().unwrap();
+    }
+
+    #[test]
+    fn origins_and_hosts_that_no_request_can_have_are_refused() {
+        let with_origin = |origin: &str| {
+            let config = ServerConfig {
+                cors_origins: vec![origin.to_owned()],
+                ..ServerConfig::default()
+            };
+            config.check()
+        };
+        with_origin("*").unwrap();
+        with_origin("https://example.org").unwrap();
+        let error = with_origin("https://a.b/");
+        assert!(matches!(error, Err(ConfigError::Origin { .. })));
+        let config = ServerConfig {
+            hosts: vec!["http://x:8".to_owned()],
+            ..ServerConfig::default()
+        };
+        assert!(matches!(config.check(), Err(ConfigError::Host { .. })));
     }
 
     #[test]

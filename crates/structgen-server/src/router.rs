@@ -18,7 +18,7 @@ use tracing::Instrument;
 use crate::api;
 use crate::body::IGNORED;
 use crate::clients::Client;
-use crate::config::ConfigError;
+use crate::config::{ANY_ORIGIN, ConfigError};
 use crate::error::ApiError;
 use crate::hosts::check_host;
 use crate::ids::new_id;
@@ -75,6 +75,7 @@ pub(crate) fn router(app: Arc<App>) -> Result<Router, ConfigError> {
 /// Returns which pages may use the server: those of the configured origins.
 fn cors(app: &App) -> Result<Option<CorsLayer>, ConfigError> {
     let mut origins = Vec::new();
+    let is_open = { app.config.cors_origins.iter() }.any(|origin| origin == ANY_ORIGIN);
     for origin in &app.config.cors_origins {
         let value = HeaderValue::from_str(origin);
         origins.push(value.map_err(|_| ConfigError::Origin {
@@ -84,8 +85,12 @@ fn cors(app: &App) -> Result<Option<CorsLayer>, ConfigError> {
     if origins.is_empty() {
         return Ok(None);
     }
+    let origins = match is_open {
+        true => AllowOrigin::any(),
+        false => AllowOrigin::list(origins),
+    };
     let layer = CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins))
+        .allow_origin(origins)
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
         // Official clients send many of their own.
         .allow_headers(AllowHeaders::mirror_request())

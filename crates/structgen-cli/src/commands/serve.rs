@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// List a request's unknown fields in a response header, instead of refusing the request
     #[arg(long)]
     lenient: bool,
-    /// Origin whose pages may use the server, such as https://example.org; may be repeated
+    /// Origin whose pages may use the server, such as https://example.org, or * for all; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
     /// Format of the models' tool calls: qwen, llama3, mistral, … [default: what the model's tokens and chat template
