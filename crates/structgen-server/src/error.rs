@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use structgen::Error;
-use structgen::decode::GenerateError;
+use structgen::decode::{FinishReason, GenerateError};
 use structgen::frontend::json_schema::SchemaError;
 
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
@@ -43,6 +43,12 @@ impl ApiError {
     /// Creates an error that is not the client's fault.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    /// Creates the error for requests that a server no longer answers.
+    pub(crate) fn stopping() -> Self {
+        let message = "the server is stopping";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message).with_code("stopping")
     }
 
     pub(crate) fn with_param(mut self, param: impl Into<String>) -> Self {
@@ -160,7 +166,9 @@ impl From<&GenerateError> for ApiError {
             }
             E::Incomplete(incomplete) => {
                 let status = match incomplete.reason() {
-                    structgen::decode::FinishReason::TimeLimit => StatusCode::REQUEST_TIMEOUT,
+                    FinishReason::TimeLimit => StatusCode::REQUEST_TIMEOUT,
+                    // The requests of a client that leaves have no reply.
+                    FinishReason::Cancelled => return Self::stopping(),
                     _ => StatusCode::UNPROCESSABLE_ENTITY,
                 };
                 Self::new(status, message).with_code("incomplete")

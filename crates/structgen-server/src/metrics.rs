@@ -115,7 +115,7 @@ impl Metrics {
             ),
             (
                 "cancelled",
-                "Requests whose client left before the end.",
+                "Requests whose client left before the end, or cancelled them.",
                 &self.cancelled,
             ),
             (

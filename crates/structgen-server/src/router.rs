@@ -130,12 +130,15 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
     if let Some(address) = address {
         request.extensions_mut().insert(Client::Address(address));
     }
+    let mut unanswered = Unanswered(Some(&app));
     let mut response = match app.is_stopping.load(Ordering::Relaxed) && method == Method::POST {
-        true => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
-            .with_code("stopping")
-            .into_response(),
-        false => next.run(request).instrument(span.clone()).await,
+        true => ApiError::stopping().into_response(),
+        false => tokio::select! {
+            response = next.run(request).instrument(span.clone()) => response,
+            () = app.cut() => ApiError::stopping().into_response(),
+        },
     };
+    unanswered.0 = None;
     let status = response.status().as_u16();
     spans::answered(&span, status);
     let took = started.elapsed();
@@ -155,6 +158,17 @@ async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) 
     let plain = HeaderValue::from_static("nosniff");
     { response.headers_mut() }.insert(header::X_CONTENT_TYPE_OPTIONS, plain);
     response
+}
+
+/// Counts a request as cancelled if it is dropped: its client has left.
+struct Unanswered<'a>(Option<&'a App>);
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(app) = self.0 {
+            app.metrics.cancelled.add(1);
+        }
+    }
 }
 
 /// Returns the client's id for the request if it is short and plain, or a new one.

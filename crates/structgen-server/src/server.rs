@@ -59,6 +59,9 @@ const REFUSAL_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of connections being refused at the same time; others wait to be accepted.
 const REFUSALS: usize = 128;
 
+/// Maximum time for the replies to requests that are cut when the server stops.
+const CUT_TIME: Duration = Duration::from_secs(5);
+
 impl Server {
     /// Listens on the configured address. Models are loaded when they are first requested.
     ///
@@ -125,11 +128,11 @@ impl Server {
         drop(self.listener);
         let stop_time = self.app.config.limits.stop_time;
         tracing::info!("stopping: requests under way are finished");
-        if tokio::time::timeout(stop_time, graceful.shutdown())
-            .await
-            .is_err()
-        {
-            tracing::warn!("requests under way were cut: they took too long");
+        let mut ended = std::pin::pin!(graceful.shutdown());
+        if { tokio::time::timeout(stop_time, &mut ended).await }.is_err() {
+            tracing::warn!("requests under way are cut: they took too long");
+            self.app.cut_all();
+            let _ = tokio::time::timeout(CUT_TIME, ended).await;
         }
     }
 

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use hyper::body::{Bytes, Frame};
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::Instrument;
@@ -37,7 +39,9 @@ impl Events {
     }
 
     /// Sends an event with a name.
-    pub(crate) async fn named(&self, name: &str, data: &Value) -> Result<(), Gone> {
+    pub(crate) async fn named(&self, name: &str, data: &impl Serialize) -> Result<(), Gone> {
+        // Only data that is no JSON cannot be written.
+        let data = serde_json::to_string(data).map_err(|_| Gone)?;
         self.send(format!("event: {name}\ndata: {data}\n\n")).await
     }
 
@@ -79,9 +83,11 @@ where
     };
     let work = write(events);
     let streamed = Streamed::default();
+    let is_complete = Arc::new(AtomicBool::new(false));
     let body = EventBody {
         events: receiver,
-        streamed: Some(streamed.clone()),
+        streamed: streamed.clone(),
+        is_complete: Arc::clone(&is_complete),
         app: Arc::clone(app),
     };
     let app = Arc::clone(app);
@@ -91,7 +97,8 @@ where
             // A client that has disconnected needs no more events.
             biased;
             () = left.closed() => {}
-            _ = work => {}
+            // The channel is open until the end of this task.
+            written = work => is_complete.store(written.is_ok(), Ordering::Relaxed),
         }
         app.metrics.streams.down();
     };
@@ -110,26 +117,22 @@ where
 /// Events as the body of a reply.
 struct EventBody {
     events: mpsc::Receiver<Bytes>,
-    /// Until the end.
-    streamed: Option<Streamed>,
+    streamed: Streamed,
+    /// Whether everything was written.
+    is_complete: Arc<AtomicBool>,
     app: Arc<App>,
-}
-
-impl EventBody {
-    /// Observes the time of the whole reply.
-    fn end(&mut self) {
-        if let Some(streamed) = self.streamed.take()
-            && let Some(started) = streamed.0.get()
-        {
-            let metrics = &self.app.metrics;
-            metrics.request_time.observe(started.elapsed());
-        }
-    }
 }
 
 impl Drop for EventBody {
     fn drop(&mut self) {
-        self.end();
+        let metrics = &self.app.metrics;
+        if let Some(started) = self.streamed.0.get() {
+            metrics.request_time.observe(started.elapsed());
+        }
+        // The client has left, or reads too slowly.
+        if !self.is_complete.load(Ordering::Relaxed) {
+            metrics.cancelled.add(1);
+        }
     }
 }
 
@@ -142,9 +145,6 @@ impl hyper::body::Body for EventBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let event = ready!(self.events.poll_recv(cx));
-        if event.is_none() {
-            self.end();
-        }
         Poll::Ready(event.map(|event| Ok(Frame::data(event))))
     }
 }

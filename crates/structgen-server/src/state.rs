@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::api::responses::Responses;
 use crate::auth::Keys;
@@ -28,6 +28,8 @@ pub(crate) struct App {
     pub(crate) compiling: Arc<Semaphore>,
     /// Whether the server was asked to stop, and accepts no more requests.
     pub(crate) is_stopping: AtomicBool,
+    /// Whether the requests in progress have used up the time to finish after that.
+    is_cut: watch::Sender<bool>,
 }
 
 impl App {
@@ -47,7 +49,20 @@ impl App {
             preparing: Arc::new(Semaphore::new(cores)),
             compiling: Arc::new(Semaphore::new(limits.compilations.max(1))),
             is_stopping: AtomicBool::new(false),
+            is_cut: watch::Sender::new(false),
             config,
         }
+    }
+
+    /// Ends all requests in progress, each with an error.
+    pub(crate) fn cut_all(&self) {
+        self.is_cut.send_replace(true);
+    }
+
+    /// Waits until all requests are ended.
+    pub(crate) async fn cut(&self) {
+        let mut is_cut = self.is_cut.subscribe();
+        // The sender lives as long as `self`.
+        let _ = is_cut.wait_for(|is_cut| *is_cut).await;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use axum::http::StatusCode;
@@ -70,7 +71,8 @@ pub(crate) struct Job {
     started: Instant,
     span: Span,
     has_begun: bool,
-    has_ended: bool,
+    /// The number of generated tokens that the metrics do not have yet.
+    uncounted_tokens: usize,
     _share: Share,
 }
 
@@ -150,7 +152,7 @@ impl App {
             settings: ask.settings.clone(),
             started,
             has_begun: false,
-            has_ended: false,
+            uncounted_tokens: 0,
             _share: share,
         })
     }
@@ -206,7 +208,11 @@ impl Ask {
 impl Job {
     /// Returns more of an output, or `None` once all outputs are complete.
     pub(crate) async fn next(&mut self) -> Result<Option<Update>> {
-        let Some(event) = poll_fn(|cx| self.run.poll_event(cx)).await else {
+        let event = tokio::select! {
+            event = poll_fn(|cx| self.run.poll_event(cx)) => event,
+            () = self.app.cut() => return Err(ApiError::stopping()),
+        };
+        let Some(event) = event else {
             return Ok(None);
         };
         if !self.has_begun {
@@ -216,6 +222,7 @@ impl Job {
             self.span
                 .record("structgen.first_token_seconds", waited.as_secs_f64());
         }
+        self.uncounted_tokens += event.tokens.len();
         let vocabulary = self.served.model.tokenizer().vocabulary();
         let pieces = match self.pieces.get_mut(event.output) {
             Some(pieces) => pieces.push(&event.text, &event.tokens, vocabulary)?,
@@ -231,9 +238,7 @@ impl Job {
     /// Waits for the end, and returns the outputs in order. Updates that were not read are dropped.
     pub(crate) async fn finish(mut self) -> Result<(Vec<Done>, Usage)> {
         while self.next().await?.is_some() {}
-        let outputs = (&mut self.run).await;
-        self.has_ended = true;
-        let outputs = outputs?.outputs;
+        let outputs = (&mut self.run).await?.outputs;
         let mut usage = Usage::default();
         let mut done = Vec::new();
         let vocabulary = Arc::clone(self.served.model.tokenizer().vocabulary());
@@ -269,7 +274,7 @@ impl Job {
         Ok((done, usage))
     }
 
-    fn count(&self, generation: &Generation, usage: &mut Usage, is_first: bool) {
+    fn count(&mut self, generation: &Generation, usage: &mut Usage, is_first: bool) {
         let metrics = &self.app.metrics;
         let GenerationStats {
             prompt_tokens,
@@ -288,6 +293,7 @@ impl Job {
             metrics.cached_tokens.add(reused_tokens);
         }
         usage.new += new;
+        self.uncounted_tokens = self.uncounted_tokens.saturating_sub(new);
         metrics.new_tokens.add(new);
         metrics.forced_tokens.add(forced_tokens);
         metrics.mask_time.observe(mask_time);
@@ -300,10 +306,13 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        self.app.metrics.running.down();
-        if !self.has_ended {
-            self.app.metrics.cancelled.add(1);
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(event)) = self.run.poll_event(&mut cx) {
+            self.uncounted_tokens += event.tokens.len();
         }
+        let metrics = &self.app.metrics;
+        metrics.running.down();
+        metrics.new_tokens.add(self.uncounted_tokens);
     }
 }
 
@@ -315,10 +324,7 @@ fn whole(output: std::result::Result<Output, GenerateError>) -> Result<Generatio
             let message = "the answer took longer than the server allows";
             Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, message).with_code("time_limit"))
         }
-        FinishReason::Cancelled => {
-            let message = "the server is stopping";
-            Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message).with_code("stopping"))
-        }
+        FinishReason::Cancelled => Err(ApiError::stopping()),
         _ => Ok(generation),
     }
 }

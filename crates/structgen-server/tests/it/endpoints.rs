@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{serve, serve_with};
+use crate::support::{client, request, serve, serve_with};
 
 /// A person whose name can be a single word of the text, whatever the weights prefer.
 fn schema() -> Value {
@@ -268,4 +268,74 @@ fn metrics_count_what_was_done() {
         text.contains("structgen_requests_total{route=\"/v1/completions\",status=\"200\"} 3"),
         "{text}"
     );
+}
+
+#[test]
+fn a_client_that_leaves_is_counted_once_with_the_tokens_that_it_got() {
+    let server = serve();
+    let body = json!({"prompt": vec!["x"; 4], "stream": true, "ignore_eos": true, "max_tokens": 3000,
+        "temperature": 1.5});
+    let mut stream = server.stream("/v1/completions", &body);
+    assert!(stream.event().is_some());
+    drop(stream);
+    let until = |is_so: &dyn Fn() -> bool| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !is_so() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    until(&|| server.metric("structgen_running_requests") == 0);
+    assert_eq!(server.metric("structgen_cancelled_total"), 1);
+    assert!(server.metric("structgen_new_tokens_total") > 0);
+    let texts = json!({"schema": {"type": "string"}, "texts": vec!["Ada was born in 1815."; 256]});
+    let headers = [("content-type", "application/json")];
+    let body = texts.to_string();
+    let path = "/v1/extract";
+    drop(client::send(
+        server.address,
+        "POST",
+        path,
+        &headers,
+        Some(&body),
+    ));
+    until(&|| server.metric("structgen_cancelled_total") == 2);
+}
+
+#[test]
+fn requests_that_a_stop_cuts_get_an_error() {
+    let mut server =
+        serve_with(|config| config.limits.stop_time = std::time::Duration::from_millis(1));
+    let body =
+        json!({"prompt": "x", "n": 8, "ignore_eos": true, "max_tokens": 3000, "temperature": 1.5});
+    let mut streamed = body.clone();
+    streamed["stream"] = true.into();
+    let mut stream = server.stream("/v1/completions", &streamed);
+    assert!(stream.event().is_some());
+    let response = json!({"input": "x", "stream": true, "ignore_eos": true, "max_output_tokens": 3000,
+        "temperature": 1.5});
+    let mut events = server.stream("/v1/responses", &response);
+    assert!(events.event().is_some());
+    let address = server.address;
+    let whole = std::thread::spawn(move || {
+        let headers = [("content-type", "application/json")];
+        let body = body.to_string();
+        request(address, "POST", "/v1/completions", &headers, Some(&body))
+    });
+    while server.metric("structgen_running_requests") < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    server.stop();
+    let error = whole.join().unwrap().expect(503);
+    assert_eq!(error["error"]["code"], "stopping");
+    let mut last = String::new();
+    while let Some((_, data)) = stream.event() {
+        last = data;
+    }
+    assert!(last.contains(r#""code":"stopping""#), "{last}");
+    let events = events.events();
+    let (name, failed) = events.last().unwrap();
+    assert_eq!(name, "response.failed");
+    assert_eq!(failed["response"]["error"]["code"], "stopping");
+    server.wait();
 }
