@@ -1,9 +1,10 @@
 //! Reads JSON objects field by field, so that every error names its field and no field is silently ignored.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -180,9 +181,20 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Parses a value of a type; an error has the path.
+/// Parses a value of a type; an error has the path. No object in it has a field twice.
 pub(crate) fn parse<T: DeserializeOwned>(value: &RawValue, path: &str) -> Result<T> {
+    check_distinct(value, path)?;
     serde_json::from_str(value.get()).map_err(|error| wrong(&error, path))
+}
+
+/// Returns an error if an object in a value has a field twice: parsers would drop one of the two.
+pub(crate) fn check_distinct(value: &RawValue, path: &str) -> Result<()> {
+    match value.get().starts_with(['{', '[']) {
+        true => { serde_json::from_str::<Distinct>(value.get()) }
+            .map(drop)
+            .map_err(|error| wrong(&error, path)),
+        false => Ok(()),
+    }
 }
 
 fn parse_borrowed<'a, T: Deserialize<'a>>(value: &'a RawValue, path: &str) -> Result<T> {
@@ -237,6 +249,65 @@ impl<'de> Deserialize<'de> for Object<'de> {
     }
 }
 
+/// Any JSON value none of whose objects has a field twice.
+struct Distinct;
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Distinct {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> std::result::Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> std::result::Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> std::result::Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> std::result::Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> std::result::Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Self, A::Error> {
+        while seq.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self, A::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if names.contains(&name) {
+                let message = format!("the field {name} occurs twice");
+                return Err(serde::de::Error::custom(message));
+            }
+            names.insert(name);
+            map.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
+}
+
 /// Maximum number of fields of an object that is read by name, since names are compared one by one.
 const MOST_FIELDS: usize = 512;
 
@@ -276,6 +347,18 @@ mod tests {
         let unread = Unread::default();
         let error = Fields::of_body(r#"{"a": 1, "a": 2}"#, &unread).unwrap_err();
         assert!(error.message.contains("the field a occurs twice"));
+    }
+
+    #[test]
+    fn a_field_that_occurs_twice_within_a_value_is_an_error_at_its_path() {
+        let unread = Unread::default();
+        let body =
+            r#"{"a": {"b": [{"c": 1.5, "d": {}, "c": null}]}, "e": {"c": 1, "d": {"c": 2}}}"#;
+        let mut fields = Fields::of_body(body, &unread).unwrap();
+        let error = fields.take::<serde_json::Value>("a").unwrap_err();
+        assert_eq!(error.param.as_deref(), Some("a"));
+        assert_eq!(error.message, "a: the field c occurs twice");
+        fields.need::<serde_json::Value>("e").unwrap();
     }
 
     #[test]

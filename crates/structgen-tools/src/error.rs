@@ -6,7 +6,7 @@ use structgen_frontend::json_schema::SchemaError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
-    /// The text of the list of tools is not JSON.
+    /// The text of the list of tools, or of a tool's schema, is not JSON.
     #[error("the list of tools is not JSON: {reason} (line {line}, column {column})")]
     NotJson {
         /// The line, from 1.
@@ -113,6 +113,16 @@ pub enum ToolError {
         /// What was exceeded.
         reason: String,
     },
+}
+
+impl ToolError {
+    pub(crate) fn not_json(error: serde_json::Error) -> Self {
+        Self::NotJson {
+            line: error.line(),
+            column: error.column(),
+            reason: error.to_string(),
+        }
+    }
 }
 
 /// Why a format is refused.

@@ -33,6 +33,7 @@
 
 mod error;
 mod format;
+mod list;
 mod lower;
 mod options;
 mod parse;

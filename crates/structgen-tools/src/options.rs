@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use structgen_frontend::json_schema::SchemaOptions;
 use structgen_grammar::Grammar;
 
@@ -47,8 +46,9 @@ pub enum Content {
     /// Any text.
     #[default]
     Text,
-    /// A JSON value that is valid under this schema. There is then no text before calls.
-    Json(Value),
+    /// A JSON value that is valid under the schema with this text, in which every number is exact, as written. There is
+    /// then no text before calls.
+    Json(String),
     /// A text of this grammar. There are then no calls, unless the format encloses text in markers.
     Grammar(Arc<Grammar>),
 }

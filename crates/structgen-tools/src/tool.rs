@@ -1,10 +1,9 @@
 //! A tool that a model may call.
 
-use serde_json::{Map, Value, json};
-use structgen_grammar::json_pointer;
+use serde_json::{Value, json};
 use structgen_grammar::keyed::KeyedSet;
 
-use crate::ToolError;
+use crate::{ToolError, list};
 
 /// A tool: a name, and a schema of its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,40 +13,12 @@ pub struct Tool {
     pub name: String,
     /// The purpose of the tool. It does not affect the grammar.
     pub description: Option<String>,
-    /// The schema of the arguments, which must be an object.
-    pub parameters: Value,
+    /// The schema of the arguments, which must be an object, as JSON.
+    parameters: String,
 }
 
 /// The maximum length of a name in bytes.
 const LONGEST_NAME: usize = 128;
-
-/// The fields for the schema of the arguments.
-const SCHEMAS: [&str; 3] = ["parameters", "input_schema", "inputSchema"];
-
-/// The fields of a tool besides its schema: those of OpenAI's API; and those of other APIs that only inform people and
-/// clients.
-const FIELDS: [&str; 17] = [
-    "type",
-    "name",
-    "description",
-    "strict",
-    // The Model Context Protocol.
-    "title",
-    "annotations",
-    "outputSchema",
-    "icons",
-    "execution",
-    "_meta",
-    // Anthropic's API.
-    "cache_control",
-    "defer_loading",
-    "allowed_callers",
-    "input_examples",
-    "eager_input_streaming",
-    // Functions as transformers describes them.
-    "return",
-    "response",
-];
 
 /// Whether the character is valid in names: none of these occurs in what surrounds a name.
 pub(crate) fn is_name_char(c: char) -> bool {
@@ -55,7 +26,8 @@ pub(crate) fn is_name_char(c: char) -> bool {
 }
 
 impl Tool {
-    /// A tool with a schema for its arguments.
+    /// A tool with a schema for its arguments. Numbers of a [`Value`] are rounded to 64 bits;
+    /// [`from_text`](Self::from_text) reads them exactly.
     ///
     /// # Errors
     /// [`ToolError::Name`].
@@ -68,14 +40,40 @@ impl Tool {
         Ok(Self {
             name,
             description: None,
-            parameters,
+            parameters: parameters.to_string(),
         })
+    }
+
+    /// A tool with the text of a schema for its arguments, in which every number is exact, as written.
+    ///
+    /// ```
+    /// use structgen_tools::Tool;
+    ///
+    /// let tool = Tool::from_text("f", r#"{"properties": {"a": {"const": 0.30000000000000000001}}}"#)?;
+    /// assert!(tool.parameters().contains("0.30000000000000000001"));
+    /// # Ok::<(), structgen_tools::ToolError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ToolError::Name`] and [`ToolError::NotJson`].
+    pub fn from_text(name: impl Into<String>, parameters: &str) -> Result<Self, ToolError> {
+        let read: Result<Value, _> = serde_json::from_str(parameters);
+        let mut tool = Self::new(name, read.map_err(ToolError::not_json)?)?;
+        tool.parameters = parameters.to_owned();
+        Ok(tool)
+    }
+
+    /// The schema of the arguments, as JSON.
+    #[must_use]
+    pub fn parameters(&self) -> &str {
+        &self.parameters
     }
 
     /// Parses a list of tools in JSON: `{"type": "function", "function": {"name", "description"?, "parameters"?}}` or
     /// the inner object alone, in which the schema may be called `parameters`, `input_schema` or `inputSchema`. A tool
     /// without one takes no arguments. Fields that only describe a tool, such as `strict` or those of the Model Context
-    /// Protocol, do not affect the grammar; unknown ones are refused. The list may be under `tools` in an object.
+    /// Protocol, do not affect the grammar; unknown ones are refused, and so are fields that occur twice. Numbers in
+    /// schemas are exact, as written. The list may be under `tools` in an object.
     ///
     /// ```
     /// use structgen_tools::Tool;
@@ -94,12 +92,9 @@ impl Tool {
     /// [`ToolError::NotJson`], [`ToolError::NotATool`], [`ToolError::UnknownField`], [`ToolError::Name`] and
     /// [`ToolError::Duplicate`].
     pub fn list(json: &str) -> Result<Vec<Self>, ToolError> {
-        let value: Value = serde_json::from_str(json).map_err(|error| ToolError::NotJson {
-            line: error.line(),
-            column: error.column(),
-            reason: error.to_string(),
-        })?;
-        Self::list_value(&value)
+        let tools = list::read(json)?;
+        check_distinct(&tools)?;
+        Ok(tools)
     }
 
     /// Reads a list of tools, as [`list`](Tool::list) does.
@@ -107,19 +102,7 @@ impl Tool {
     /// # Errors
     /// As [`list`](Tool::list), except for errors of its text.
     pub fn list_value(value: &Value) -> Result<Vec<Self>, ToolError> {
-        let (list, prefix) = match value.get("tools") {
-            Some(list) => (list, "#/tools"),
-            None => (value, "#"),
-        };
-        let Value::Array(items) = list else {
-            return Err(wrong(prefix.to_owned(), "a list of tools"));
-        };
-        let mut tools = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            tools.push(Self::from_value(item, format!("{prefix}/{index}"))?);
-        }
-        check_distinct(&tools)?;
-        Ok(tools)
+        Self::list(&value.to_string())
     }
 
     /// The tool in the form of OpenAI's API, which chat templates expect:
@@ -140,81 +123,9 @@ impl Tool {
         if let Some(description) = &self.description {
             function["description"] = description.as_str().into();
         }
-        function["parameters"] = self.parameters.clone();
+        function["parameters"] = serde_json::from_str(&self.parameters).unwrap_or_default();
         json!({"type": "function", "function": function})
     }
-
-    fn from_value(value: &Value, mut pointer: String) -> Result<Self, ToolError> {
-        let mut tool = object(value, &pointer)?;
-        check_type(tool, &pointer)?;
-        if let Some(function) = tool.get("function") {
-            check_fields(tool, &pointer, |key| {
-                matches!(key, "type" | "function" | "strict" | "cache_control")
-            })?;
-            pointer.push_str("/function");
-            tool = object(function, &pointer)?;
-        }
-        check_fields(tool, &pointer, |key| {
-            SCHEMAS.contains(&key) || FIELDS.contains(&key)
-        })?;
-        let Some(Value::String(name)) = tool.get("name") else {
-            return Err(wrong(format!("{pointer}/name"), "the tool's name"));
-        };
-        let mut made = Self::new(name.as_str(), parameters(tool, &pointer)?)?;
-        made.description = match tool.get("description") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(text)) => Some(text.clone()),
-            Some(_) => return Err(wrong(format!("{pointer}/description"), "a text")),
-        };
-        Ok(made)
-    }
-}
-
-fn object<'v>(value: &'v Value, pointer: &str) -> Result<&'v Map<String, Value>, ToolError> {
-    let found = value.as_object();
-    found.ok_or_else(|| wrong(pointer.to_owned(), "an object"))
-}
-
-/// Refuses tools that are not functions. Anthropic's API calls functions `custom`, as OpenAI's calls tools without a
-/// schema.
-fn check_type(tool: &Map<String, Value>, pointer: &str) -> Result<(), ToolError> {
-    match tool.get("type") {
-        None | Some(Value::Null) => Ok(()),
-        Some(Value::String(kind)) if kind == "function" => Ok(()),
-        Some(Value::String(kind)) if kind == "custom" && tool.contains_key("input_schema") => {
-            Ok(())
-        }
-        Some(_) => Err(wrong(format!("{pointer}/type"), "\"function\"")),
-    }
-}
-
-fn check_fields(
-    tool: &Map<String, Value>,
-    pointer: &str,
-    is_known: impl Fn(&str) -> bool,
-) -> Result<(), ToolError> {
-    match tool.keys().find(|key| !is_known(key)) {
-        Some(key) => Err(ToolError::UnknownField {
-            pointer: format!("{pointer}/{}", json_pointer::escaped(key)),
-        }),
-        None => Ok(()),
-    }
-}
-
-/// Returns the schema of a tool's arguments.
-fn parameters(tool: &Map<String, Value>, pointer: &str) -> Result<Value, ToolError> {
-    let mut schemas = { SCHEMAS.iter() }
-        .filter_map(|key| Some((key, tool.get(*key)?)))
-        .filter(|(_, schema)| !schema.is_null());
-    let first = schemas.next();
-    if let Some((key, _)) = schemas.next() {
-        return Err(wrong(format!("{pointer}/{key}"), "no second schema"));
-    }
-    Ok(match first {
-        // The form in which models are told about tools without arguments.
-        None => json!({"type": "object", "properties": {}, "additionalProperties": false}),
-        Some((_, schema)) => schema.clone(),
-    })
 }
 
 /// # Errors
@@ -227,8 +138,4 @@ pub(crate) fn check_distinct(tools: &[Tool]) -> Result<(), ToolError> {
         }),
         None => Ok(()),
     }
-}
-
-fn wrong(pointer: String, expected: &'static str) -> ToolError {
-    ToolError::NotATool { pointer, expected }
 }

@@ -87,7 +87,8 @@ fn options_that_cannot_be_met_are_refused() {
         error.to_string(),
         "there is no tool \"g\" to choose; there are: f"
     );
-    let options = ToolOptions::new().with_content(Content::Json(json!({"type": "object"})));
+    let options =
+        ToolOptions::new().with_content(Content::Json(r#"{"type": "object"}"#.to_owned()));
     let error = build("llama3", object(), &options).unwrap_err();
     assert!(
         matches!(error, ToolError::AmbiguousContent { .. }),
@@ -190,6 +191,14 @@ fn lists_of_tools_are_refused_by_place() {
             r#"[{"name": "a"}, {"name": "a"}]"#,
             "two tools of the name \"a\"",
         ),
+        (
+            r#"[{"name": "a", "parameters": {}, "parameters": {}}]"#,
+            "#/0/parameters: no second field of this name",
+        ),
+        (
+            r#"[{"function": {"name": "a", "description": "b", "name": "c"}}]"#,
+            "#/0/function/name: no second field of this name",
+        ),
     ] {
         let error = Tool::list(list).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
@@ -203,8 +212,19 @@ fn lists_of_tools_are_refused_by_place() {
         r#"{"function": {"name": "f", "parameters": {}, "return": {"type": "string"}}}"#,
     ] {
         let tools = Tool::list(&format!("[{tool}]")).expect("it is a tool");
-        assert_eq!(tools[0].parameters, json!({}));
+        assert_eq!(tools[0].parameters(), "{}");
     }
+}
+
+#[test]
+fn a_property_that_occurs_twice_in_a_schema_is_refused() {
+    let twice = r#"{"type": "object", "properties": {"a": {}, "a": {}}}"#;
+    let tool = Tool::from_text("f", twice).expect("it is JSON");
+    let format = ToolFormat::preset("qwen").expect("it is a preset");
+    let error = ToolGrammar::new(format, vec![tool], &ToolOptions::new()).unwrap_err();
+    assert!(matches!(error, ToolError::Schema { .. }), "{error}");
+    let error = Tool::from_text("f", "{").unwrap_err();
+    assert!(matches!(error, ToolError::NotJson { .. }), "{error}");
 }
 
 #[test]
@@ -294,7 +314,7 @@ fn nothing_in_an_output_is_too_deep_or_too_long() {
 fn json_content_stands_beside_calls() {
     let schema =
         json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
-    let options = ToolOptions::new().with_content(Content::Json(schema));
+    let options = ToolOptions::new().with_content(Content::Json(schema.to_string()));
     let grammar = build("qwen", json!({"type": "object"}), &options).expect("it is usable");
     // A marker within a string of the content is not a call.
     let output = "<think>\nhm\n</think>\n\n{\"ok\": true, \"x\": \"<tool_call>\"}";

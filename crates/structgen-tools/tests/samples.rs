@@ -1,7 +1,7 @@
 //! The samples of every preset parse to their stated meaning, however they are split into pieces.
 
 use proptest::prelude::*;
-use structgen_tools::{Event, Message, Tool, ToolFormat, ToolGrammar, ToolOptions};
+use structgen_tools::{Content, Event, Message, Tool, ToolFormat, ToolGrammar, ToolOptions};
 
 fn tools() -> Vec<Tool> {
     Tool::list(include_str!("../presets/samples-tools.json")).expect("the tools are usable")
@@ -168,4 +168,48 @@ proptest! {
             assert_eq!(events(grammar, &pieces), (all, result));
         });
     }
+}
+
+#[test]
+fn numbers_in_schemas_and_in_arguments_keep_their_digits() {
+    const DIGITS: &str = "123456789012345.123456789012345678";
+    let schema = format!(
+        r#"{{"type": "object", "properties": {{"a": {{"const": {DIGITS}}}}}, "required": ["a"], "additionalProperties": false}}"#
+    );
+    let tools = Tool::list(&format!(r#"[{{"name": "f", "parameters": {schema}}}]"#));
+    let tools = tools.expect("it is a list of tools");
+    assert_eq!(tools[0].parameters(), schema);
+    for (format, output) in [
+        (
+            "qwen",
+            format!(r#"<tool_call>{{"name": "f", "arguments": {{"a": {DIGITS}}}}}</tool_call>"#),
+        ),
+        (
+            "qwen-coder",
+            format!(
+                "<tool_call><function=f><parameter=a>{DIGITS}</parameter></function></tool_call>"
+            ),
+        ),
+    ] {
+        let format = ToolFormat::preset(format).expect("it is a preset");
+        let grammar = ToolGrammar::new(format, tools.clone(), &ToolOptions::new());
+        let grammar = grammar.expect("the tools are usable");
+        assert!(grammar.grammar().to_string().contains(DIGITS));
+        let (mut parser, mut events) = (grammar.parser(), Vec::new());
+        parser
+            .push(&output, &mut events)
+            .expect("it is in the format");
+        let arguments: String = { events.iter() }
+            .filter_map(|event| match event {
+                Event::Arguments { json, .. } => Some(json.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert!(arguments.contains(DIGITS), "{arguments}");
+    }
+    let content = Content::Json(format!(r#"{{"const": {DIGITS}}}"#));
+    let format = ToolFormat::preset("qwen").expect("it is a preset");
+    let options = ToolOptions::new().with_content(content);
+    let grammar = ToolGrammar::new(format, Vec::new(), &options).expect("it is usable");
+    assert!(grammar.grammar().to_string().contains(DIGITS));
 }

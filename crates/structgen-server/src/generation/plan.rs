@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use structgen::constraint::{CompiledConstraint, ConstraintOptions};
 use structgen::tools::{
     Content, Reasoning, StructuralTag, ToolChoice, ToolError, ToolGrammar, ToolOptions,
@@ -217,12 +217,7 @@ impl<'a> Planner<'a> {
             ..
         } = self.goal;
         let content = match &target.wanted {
-            Wanted::Schema(text) => {
-                let schema = serde_json::from_str(text).map_err(|error| {
-                    ApiError::invalid(&target.param, format!("the schema is not JSON: {error}"))
-                })?;
-                Content::Json(schema)
-            }
+            Wanted::Schema(text) => Content::Json(text.clone()),
             Wanted::Free => Content::Text,
             _ => {
                 let constraint = constraint_of(target, &self.options)?;
@@ -274,26 +269,22 @@ impl<'a> Planner<'a> {
     fn extract_call(&self, tools: &Tools) -> Result<Plan> {
         let callable = tools.callable();
         if let [(tool, path)] = callable[..] {
-            let schema = tool.parameters.to_string();
+            let schema = with_keywords(tool.parameters(), &[("type", "object")]);
             return self.extract(&schema, path, Writes::Arguments(tool.name.clone()));
         }
-        let calls: Vec<Value> = { callable.iter().enumerate() }
+        let calls: Vec<String> = { callable.iter().enumerate() }
             .map(|(at, (tool, _))| {
-                let mut arguments = tool.parameters.clone();
                 // References are relative to the tool's own schema.
-                if let Value::Object(schema) = &mut arguments {
-                    let id = format!("urn:structgen:tool:{at}");
-                    schema.entry("$id").or_insert_with(|| id.into());
-                }
-                json!({
-                    "type": "object",
-                    "properties": {"name": {"const": tool.name}, "arguments": arguments},
-                    "required": ["name", "arguments"],
-                    "additionalProperties": false,
-                })
+                let id = format!("urn:structgen:tool:{at}");
+                let keywords = [("$id", id.as_str()), ("type", "object")];
+                let arguments = with_keywords(tool.parameters(), &keywords);
+                let name = Value::from(tool.name.as_str());
+                format!(
+                    r#"{{"type":"object","properties":{{"name":{{"const":{name}}},"arguments":{arguments}}},"required":["name","arguments"],"additionalProperties":false}}"#
+                )
             })
             .collect();
-        let schema = json!({ "anyOf": calls }).to_string();
+        let schema = format!(r#"{{"anyOf":[{}]}}"#, calls.join(","));
         self.extract(&schema, "tools", Writes::Call)
     }
 
@@ -338,6 +329,26 @@ impl ServedModel {
         };
         options.limits.cancel = Some(cancel.clone());
         constraint.compile_with(self.model.tables(), &options)
+    }
+}
+
+/// Adds keywords to the text of a schema that is an object, where it does not have them. Its numbers stay exact.
+fn with_keywords(schema: &str, keywords: &[(&str, &str)]) -> String {
+    let known: Map<String, Value> = serde_json::from_str(schema).unwrap_or_default();
+    let missing = keywords
+        .iter()
+        .filter(|(name, _)| !known.contains_key(*name));
+    let mut members: Vec<String> = missing
+        .map(|(name, value)| format!("{}:{}", Value::from(*name), Value::from(*value)))
+        .collect();
+    let schema = schema.trim();
+    let inner = schema.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
+    match inner {
+        Some(inner) => {
+            members.extend({ !known.is_empty() }.then(|| inner.trim().to_owned()));
+            format!("{{{}}}", members.join(","))
+        }
+        None => schema.to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tools of a request, and which of them may or must be called.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 use structgen::tools::{Tool, ToolChoice};
 
 use crate::error::{ApiError, Result};
@@ -21,6 +22,9 @@ pub(crate) struct Tools {
 
 /// Maximum number of tools per request.
 const MOST_TOOLS: usize = 128;
+
+/// The schema of a tool without arguments.
+const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 
 /// Where a request has the fields of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +105,7 @@ impl Tools {
         // Every tool is strict anyway.
         let _: Option<bool> = tool.take("strict")?;
         let path = tool.path_of("parameters");
-        let parameters: Option<Value> = tool.take("parameters")?;
+        let parameters = tool.raw("parameters");
         let name_path = tool.path_of("name");
         tool.finish()?;
         outer.map_or(Ok(()), Fields::finish)?;
@@ -109,10 +113,12 @@ impl Tools {
         if let Some(description) = &description {
             function["description"] = description.as_str().into();
         }
-        let none = || serde_json::json!({"type": "object", "properties": {}, "additionalProperties": false});
-        let parameters = parameters.unwrap_or_else(none);
-        function["parameters"] = parameters.clone();
-        let mut made = { Tool::new(name, parameters) }
+        let text = parameters.map_or(NO_ARGUMENTS, RawValue::get);
+        function["parameters"] = match parameters {
+            Some(schema) => schema_of_object(schema, &path)?,
+            None => serde_json::from_str(text).unwrap_or_default(),
+        };
+        let mut made = { Tool::from_text(name, text) }
             .map_err(|error| ApiError::invalid(name_path, error.to_string()))?;
         made.description = description;
         if self.list.iter().any(|other| other.name == made.name) {
@@ -157,6 +163,25 @@ impl Tools {
     }
 }
 
+/// Parses the schema of a tool's arguments, which are always an object.
+fn schema_of_object(schema: &RawValue, path: &str) -> Result<Value> {
+    let value: Value = parse(schema, path)?;
+    let is_of_objects = match value.get("type") {
+        None => value.is_object(),
+        Some(Value::Array(types)) => *types == ["object"],
+        Some(kind) => kind == "object",
+    };
+    match is_of_objects {
+        true => Ok(value),
+        false => {
+            let message = format!(
+                "{path} must be the schema of an object, whose type is \"object\" or is not given: arguments are one"
+            );
+            Err(ApiError::invalid(path, message).with_code("invalid_schema"))
+        }
+    }
+}
+
 /// Reads a choice that is an object: a tool by its name, or a list of allowed ones.
 fn chosen(mut choice: Fields<'_>, nesting: Nesting) -> Result<ToolChoice> {
     let kind: String = choice.need("type")?;
@@ -179,6 +204,11 @@ fn chosen(mut choice: Fields<'_>, nesting: Nesting) -> Result<ToolChoice> {
                 }
                 names.push(name_of(&mut tool, nesting)?);
                 tool.finish()?;
+            }
+            if names.is_empty() {
+                let path = allowed.path_of("tools");
+                let message = format!("{path} must have a tool");
+                return Err(ApiError::invalid(path, message));
             }
             inner.map_or(Ok(()), Fields::finish)?;
             let required = match &*mode {

@@ -8,7 +8,6 @@ mod markers;
 mod quoted;
 pub(crate) mod raw;
 
-use serde_json::Value;
 use structgen_frontend::json_schema::{self, CompileReport, PartOptions, Words};
 use structgen_grammar::keyed::KeyedMap;
 use structgen_grammar::{
@@ -208,12 +207,13 @@ impl Lowering<'_> {
         }
     }
 
-    fn json_content(&mut self, schema: &Value) -> Result<ExprId, ToolError> {
+    fn json_content(&mut self, schema: &str) -> Result<ExprId, ToolError> {
         let part = PartOptions {
             prefix: "content ",
             words: Words::JSON,
         };
-        let part = json_schema::compile_part(schema, &self.options.schema, part, &mut self.builder)
+        let options = &self.options.schema;
+        let part = json_schema::compile_part_str(schema, "", options, part, &mut self.builder)
             .map_err(ToolError::Content)?;
         self.take_form("content", part.form)?;
         self.reports.push(("content".to_owned(), part.report));
@@ -280,7 +280,8 @@ impl Lowering<'_> {
             // Python has other escapes; the necessary ones are the same.
             schema = schema.with_escapes(EscapeForm::Needed);
         }
-        let part = json_schema::compile_part(&tool.parameters, &schema, part, &mut self.builder)
+        let parameters = tool.parameters();
+        let part = json_schema::compile_part_str(parameters, "", &schema, part, &mut self.builder)
             .map_err(|source| ToolError::Schema {
                 tool: tool.name.clone(),
                 source,

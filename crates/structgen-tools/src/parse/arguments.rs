@@ -120,19 +120,30 @@ impl TaggedValue {
 
     fn finish(&mut self, collected: &mut Collected, json: &mut String) -> Result<(), Wrong> {
         let text = std::mem::take(&mut self.text);
-        let value = match self.kind {
+        let (value, written) = match self.kind {
             ArgumentKind::Raw => {
                 json.push('"');
-                Value::String(text)
+                (Value::String(text), None)
             }
-            ArgumentKind::Json => serde_json::from_str(&text).map_err(|error| {
-                Wrong::Unreadable(format!("{:?} is no JSON: {error}", self.key))
-            })?,
-            ArgumentKind::Either => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            ArgumentKind::Json => {
+                let value = serde_json::from_str(&text).map_err(|error| {
+                    Wrong::Unreadable(format!("{:?} is no JSON: {error}", self.key))
+                })?;
+                (value, Some(text))
+            }
+            ArgumentKind::Either => match serde_json::from_str(&text) {
+                Ok(value) => (value, Some(text)),
+                Err(_) => {
+                    let value = Value::String(text);
+                    let written = value.to_string();
+                    (value, Some(written))
+                }
+            },
         };
-        if self.kind != ArgumentKind::Raw {
+        // As it was written, numbers keep all their digits.
+        if let Some(written) = written {
             json.push_str(&collected.key(&self.key));
-            json.push_str(&value.to_string());
+            json.push_str(written.trim_matches(is_space));
         }
         match collected.insert(&self.key, value) {
             true => Ok(()),
@@ -248,13 +259,18 @@ impl ListedArguments {
             return Err(Wrong::Unreadable(reason));
         };
         let key = key.trim();
+        let literal = value.trim();
         let value = match &self.quote {
-            Some(quote) => literal::quoted(value, quote),
-            None => literal::python(value),
+            Some(quote) => literal::quoted(literal, quote),
+            None => literal::python(literal),
         };
         let value = value.map_err(|error| Wrong::Unreadable(format!("{key:?}: {error}")))?;
         json.push_str(&collected.key(key));
-        json.push_str(&value.to_string());
+        match value {
+            // As it was written, a number keeps all its digits.
+            Value::Number(_) => json.push_str(literal),
+            _ => json.push_str(&value.to_string()),
+        }
         match collected.insert(key, value) {
             true => Ok(()),
             false => Err(Wrong::Twice(key.to_owned())),
