@@ -1,6 +1,7 @@
 //! Clients, by key or address, and their share of the server.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +14,15 @@ use crate::error::{ApiError, Result};
 pub(crate) enum Client {
     Key(usize),
     Address(IpAddr),
+}
+
+impl Client {
+    /// Returns the number of the client for the models' queues, where clients take turns.
+    pub(crate) fn number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// The number of requests in progress of each client.
@@ -54,6 +64,12 @@ impl Clients {
             client: *client,
             counts: Arc::clone(&self.counts),
         })
+    }
+}
+
+impl Share {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 }
 

@@ -153,7 +153,7 @@ impl From<&GenerateError> for ApiError {
             E::BudgetTooSmall { .. } => {
                 Self::invalid("max_tokens", message).with_code("budget_too_small")
             }
-            E::ContextOverflow { .. } | E::CropKeepsAll { .. } => {
+            E::ContextOverflow { .. } | E::PromptTooLong { .. } | E::CropKeepsAll { .. } => {
                 Self::invalid("messages", message).with_code("context_length_exceeded")
             }
             E::CacheLimit { .. } => {

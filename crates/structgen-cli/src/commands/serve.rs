@@ -75,14 +75,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MB", default_value_t = 256)]
     prefix_cache: usize,
     /// Maximum number of queued outputs; further ones are refused
-    #[arg(long, value_name = "N")]
-    queue: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
+    queue: Option<NonZeroUsize>,
     /// Maximum size of a request's body, in bytes
-    #[arg(long, value_name = "BYTES")]
-    max_body: Option<usize>,
+    #[arg(long, value_name = "BYTES", value_parser = at_least_one::<NonZeroUsize>)]
+    max_body: Option<NonZeroUsize>,
     /// Maximum number of concurrent requests per client
-    #[arg(long, value_name = "N")]
-    max_requests: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
+    max_requests: Option<NonZeroUsize>,
     /// Maximum seconds per output
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u64>,
@@ -143,8 +143,10 @@ impl Args {
         limits.model_bytes = self
             .model_memory
             .map(|megabytes| megabytes.saturating_mul(1_000_000));
-        limits.body_bytes = self.max_body.unwrap_or(limits.body_bytes);
-        limits.requests_per_client = self.max_requests.unwrap_or(limits.requests_per_client);
+        limits.body_bytes = self.max_body.map_or(limits.body_bytes, NonZeroUsize::get);
+        limits.requests_per_client = self
+            .max_requests
+            .map_or(limits.requests_per_client, NonZeroUsize::get);
         limits.generation_time = self
             .max_time
             .map_or(limits.generation_time, Duration::from_secs);
@@ -168,7 +170,7 @@ impl Args {
 
     fn model_options(&self) -> ModelOptions {
         let mut limits = SchedulerLimits::default();
-        limits.queue = self.queue.unwrap_or(limits.queue);
+        limits.queue = self.queue.map_or(limits.queue, NonZeroUsize::get);
         let mut options = ModelOptions::new()
             .with_limits(limits)
             .with_prefix_cache(self.prefix_cache.saturating_mul(1_000_000));

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use structgen::decode::GeneratedToken;
 use structgen::vocab::Vocabulary;
 
-use super::fields::{FINGERPRINT, Stream, add_extras, take_labels, take_max_tokens, usage_json};
+use super::fields::{FINGERPRINT, Stream, add_extras, take_labels, usage_json};
 use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
@@ -37,8 +37,7 @@ fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<ChatRequest> {
     let conversation = Conversation::read(fields)?;
     let mut settings = Settings::read(fields, limits)?;
     let names = ["max_completion_tokens", "max_tokens", "n_predict"];
-    let most = take_max_tokens(fields, &names)?;
-    settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
+    settings.read_max_tokens(fields, &names)?;
     settings.set_outputs(fields.take("n")?, limits)?;
     let has_logprobs = fields.take("logprobs")?.unwrap_or(false);
     match fields.take("top_logprobs")? {

@@ -12,15 +12,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use structgen::vocab::{TokenId, Tokenizer};
 
-use super::fields::{FINGERPRINT, Stream, add_extras, take_labels, take_max_tokens, usage_json};
+use super::fields::{FINGERPRINT, Stream, add_extras, take_labels, usage_json};
 use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
 use crate::fields::Fields;
 use crate::generation::{
-    Ask, Done, Job, Piece, Prompt, Settings, Target, Update, Usage, completion_logprobs,
-    finish_reason, steps,
+    Ask, Done, Job, Piece, Prompt, Settings, Target, Update, Usage, check_outputs,
+    completion_logprobs, finish_reason, steps,
 };
 use crate::ids::new_id;
 use crate::models::unix_time;
@@ -67,10 +67,17 @@ fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<CompletionRequ
         let message = format!("there must be from 1 to {} prompts", limits.texts);
         return Err(ApiError::invalid("prompt", message));
     }
+    // Each prompt counts as a request of the client.
+    if prompts.len() > limits.requests_per_client {
+        let message = format!(
+            "there may be at most {} prompts: each counts as a request, and a client may have as many at a time",
+            limits.requests_per_client
+        );
+        return Err(ApiError::invalid("prompt", message));
+    }
     let mut settings = Settings::read(fields, limits)?;
     settings.refuse_reasoning()?;
-    let most = take_max_tokens(fields, &["max_tokens", "n_predict"])?;
-    settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
+    settings.read_max_tokens(fields, &["max_tokens", "n_predict"])?;
     let count: Option<usize> = fields.take("n")?;
     settings.set_outputs(count, limits)?;
     if let Some(best_of) = fields.take::<usize>("best_of")?
@@ -112,6 +119,8 @@ pub(crate) async fn create(
         share,
     } = receive(&app, &client, &headers, body, read).await?;
     let served = app.models.get(request.model.as_deref()).await?;
+    let outputs = { request.prompts.len() }.saturating_mul(request.settings.options.sequences);
+    check_outputs(&served.model, outputs, "prompt")?;
     let (prompts, echoed) = match request.echoes {
         false => (request.prompts, Vec::new()),
         true => {

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use structgen::{Extracting, Extraction, LongText, SchemaExtractor, Source};
 
-use super::fields::{take_labels, take_max_tokens};
+use super::fields::take_labels;
 use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::config::ServerLimits;
@@ -82,8 +82,7 @@ fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<ExtractRequest
         let message = "structgen.steps is for chat completions and completions";
         return Err(ApiError::invalid("structgen.steps", message));
     }
-    let most = take_max_tokens(fields, &["max_tokens"])?;
-    settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
+    settings.read_max_tokens(fields, &["max_tokens"])?;
     settings.need_one_output()?;
     settings.refuse_reasoning()?;
     take_labels(fields)?;
@@ -127,6 +126,7 @@ pub(crate) async fn create(
     options.max_new_tokens = request.settings.options.max_new_tokens;
     let mut extractor = SchemaExtractor::clone(extractor)
         .with_alternatives(request.alternatives)
+        .with_client(client.number())
         .with_generate_options(options);
     if request.refuses_long {
         extractor = extractor.with_long_text(LongText::Refuse);
@@ -193,7 +193,9 @@ impl Extractions<'_> {
         let mut running = VecDeque::new();
         let mut data = Vec::new();
         loop {
-            while running.len() < AHEAD
+            // The queue may hold fewer.
+            let ahead = AHEAD.min(self.extractor.model().engine().capacity());
+            while running.len() < ahead
                 && let Some(text) = texts.next()
             {
                 running.push_back(self.submit(text).await);

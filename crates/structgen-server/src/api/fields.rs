@@ -1,5 +1,8 @@
 //! Fields and parts of replies that several endpoints share.
 
+use axum::extract::{FromRequestParts, Path};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
 use serde_json::{Map, Value, json};
 
 use crate::error::{ApiError, Result};
@@ -8,6 +11,23 @@ use crate::generation::Usage;
 
 /// The version of the server that answered.
 pub(crate) const FINGERPRINT: &str = concat!("structgen-", env!("CARGO_PKG_VERSION"));
+
+/// The id in a path.
+pub(crate) struct Id(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(id)) => Ok(Self(id)),
+            Err(_) => Err(ApiError::new(
+                StatusCode::BAD_REQUEST,
+                "the id in the path is not UTF-8",
+            )),
+        }
+    }
+}
 
 /// Whether and how a reply is streamed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,27 +78,6 @@ pub(crate) fn take_labels(fields: &mut Fields<'_>) -> Result<()> {
             ))
         }
     }
-}
-
-/// Reads the maximum number of tokens, under any of its names.
-pub(crate) fn take_max_tokens(fields: &mut Fields<'_>, names: &[&str]) -> Result<Option<usize>> {
-    let mut found: Option<(usize, &str)> = None;
-    for &name in names {
-        let Some(value) = fields.take::<usize>(name)? else {
-            continue;
-        };
-        if let Some((other, first)) = found
-            && other != value
-        {
-            let message = format!("{first} is {other} and {name} is {value}: give one of them");
-            return Err(ApiError::invalid(name, message));
-        }
-        if value == 0 {
-            return Err(ApiError::invalid(name, format!("{name} must be 1 or more")));
-        }
-        found = Some((value, name));
-    }
-    Ok(found.map(|(value, _)| value))
 }
 
 /// Adds what the field `structgen` requested.

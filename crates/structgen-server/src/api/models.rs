@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
+use super::fields::Id;
 use crate::error::{ApiError, Result};
 use crate::state::App;
 
@@ -21,10 +22,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<Value> {
 }
 
 /// `GET /v1/models/{id}`.
-pub(crate) async fn get(
-    State(app): State<Arc<App>>,
-    Path(name): Path<String>,
-) -> Result<Json<Value>> {
+pub(crate) async fn get(State(app): State<Arc<App>>, Id(name): Id) -> Result<Json<Value>> {
     let name = app.models.name_of(Some(&name))?;
     Ok(Json(describe(&app, name)))
 }

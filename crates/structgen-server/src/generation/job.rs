@@ -133,8 +133,10 @@ impl App {
         let submitted = {
             let plan = Arc::clone(&plan);
             let most = self.config.limits.new_tokens;
+            let client = share.client().number();
             self.blocking(&served, &ask, move |served, ask| {
-                submit(served, ask, &plan, rendered, most)
+                submit(served, ask, &plan, rendered, most, client)
+                    .map_err(|error| ask.settings.about_max_tokens(error))
             })
             .await?
         };

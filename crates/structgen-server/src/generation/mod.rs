@@ -22,6 +22,7 @@ pub(crate) use job::{Ask, Chat, Done, Job, Prompt, Update, Usage, finish_reason}
 pub(crate) use messages::{Conversation, MOST_MESSAGES, past_call, text as content_text};
 pub(crate) use pieces::{Answer, AnswerCall, Piece};
 pub(crate) use plan::{Goal, How, Plan, constraint_of};
+pub(crate) use prompt::check_outputs;
 pub(crate) use report::{field as describe_field, seconds as describe_seconds};
 pub(crate) use settings::{Settings, parameter_names};
 pub(crate) use target::{Target, Wanted, named_schema};

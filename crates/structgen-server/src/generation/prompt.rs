@@ -1,10 +1,11 @@
 //! Prompts: conversations through chat templates, texts and tokens; and the requests built from them.
 
-use structgen::Request;
 use structgen::chat::{ChatOptions, ChatPrompt};
 use structgen::decode::Run;
+use structgen::decode::request::ContextOverflow;
 use structgen::tools::{Reasoning, ToolChoice, ToolFormat};
 use structgen::vocab::TokenId;
+use structgen::{Model, Request};
 
 use super::job::{Ask, Chat, Prompt};
 use super::plan::{How, Plan};
@@ -61,6 +62,7 @@ pub(super) fn render(served: &ServedModel, ask: &Ask) -> Result<Rendered> {
         .render(&chat.conversation.messages, &options)
         .map_err(|error| refused(error.into()))?;
     check_nothing_is_left_out(&prompt, chat, ask.tools.as_ref())?;
+    check_length(model, prompt.text(), &ask.settings).map_err(refused)?;
     let tokens = { model.tokenizer() }
         .encode_mixed(prompt.text(), prompt.trusted())
         .map_err(|error| refused(error.into()))?;
@@ -70,6 +72,14 @@ pub(super) fn render(served: &ServedModel, ask: &Ask) -> Result<Rendered> {
         (false, false) => Reasoning::Allowed,
     };
     Ok(Rendered { tokens, reasoning })
+}
+
+/// Refuses a text that cannot fit the model's context, unless it is to be cropped.
+fn check_length(model: &Model, text: &str, settings: &Settings) -> structgen::Result<()> {
+    match settings.options.overflow {
+        ContextOverflow::Error => model.check_length(text),
+        ContextOverflow::Crop { .. } => Ok(()),
+    }
 }
 
 /// Returns an error if a template omits any of its input, which would otherwise be silently dropped.
@@ -133,6 +143,19 @@ fn opens_reasoning(prompt: &ChatPrompt, format: &ToolFormat) -> bool {
     })
 }
 
+/// Refuses more outputs than a model's queue can ever hold.
+pub(crate) fn check_outputs(model: &Model, outputs: usize, param: &str) -> Result<()> {
+    match model.engine().limits().queue {
+        most if outputs > most => {
+            let message = format!(
+                "{param}: the request has {outputs} outputs, and at most {most} may wait for the model"
+            );
+            Err(ApiError::invalid(param, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A request that was submitted.
 pub(super) struct Submitted {
     pub(super) run: Run,
@@ -140,16 +163,18 @@ pub(super) struct Submitted {
     pub(super) input: Option<String>,
 }
 
-/// Submits a request under its plan. `most` bounds new tokens if the request sets no limit.
+/// Submits a request of a client under its plan. `most` bounds new tokens if the request sets no limit.
 pub(super) fn submit(
     served: &ServedModel,
     ask: &Ask,
     plan: &Plan,
     rendered: Option<Rendered>,
     most: usize,
+    client: u64,
 ) -> Result<Submitted> {
     let model = &served.model;
     let refused = |error: structgen::Error| ApiError::of(&error, "messages");
+    check_outputs(model, ask.settings.options.sequences, "n")?;
     let mut settings = ask.settings.clone();
     let text = match &ask.prompt {
         Prompt::Chat(chat) => chat.conversation.last_user_text.clone(),
@@ -160,6 +185,7 @@ pub(super) fn submit(
         if let Prompt::Chat(chat) = &ask.prompt {
             check_nothing_is_for_a_template(chat, &settings)?;
         }
+        check_length(model, text, &settings).map_err(refused)?;
         extractor.request(text).map_err(refused)?
     } else {
         // The embedded model extracts greedily; other models sample at temperature 1, as OpenAI's do.
@@ -170,6 +196,7 @@ pub(super) fn submit(
             (_, Some(rendered)) => rendered.tokens,
             (Prompt::Chat(_), None) => render(served, ask)?.tokens,
             (Prompt::Text(text), None) => {
+                check_length(model, text, &settings).map_err(refused)?;
                 let mut tokens = model.encode_prompt("").map_err(refused)?;
                 let text = model.tokenizer().encode(text);
                 tokens.extend(text.map_err(|error| refused(error.into()))?);
@@ -199,6 +226,7 @@ pub(super) fn submit(
     let samplers = std::mem::take(&mut request.options.samplers);
     request.options = settings.options_for(model.tokenizer(), room)?;
     request.options.samplers = samplers;
-    let run = model.submit(request.with_events()).map_err(refused)?;
+    let request = request.with_client(client).with_events();
+    let run = model.submit(request).map_err(refused)?;
     Ok(Submitted { run, input: text })
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use structgen::decode::request::Params;
 use structgen::vocab::Tokenizer;
@@ -11,7 +13,7 @@ use structgen::{GenerateOptions, Strategy};
 
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
-use crate::fields::{Fields, parse};
+use crate::fields::{Fields, check_distinct, parse};
 
 /// How a request is to be generated.
 #[derive(Clone, Debug)]
@@ -19,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) options: GenerateOptions,
     /// Whether the temperature was given.
     pub(crate) has_temperature: bool,
+    /// The field that sets the maximum number of new tokens.
+    max_tokens_field: &'static str,
     /// The number of alternatives to list with each token's log probability, if these are requested.
     pub(crate) logprobs: Option<usize>,
     /// Texts that must not occur.
@@ -68,24 +72,23 @@ impl Settings {
     /// Reads the fields common to all kinds of generation.
     pub(crate) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Self> {
         let mut params = Params::default();
-        let mut has_temperature = false;
-        let mut has_seed = false;
+        let mut given = Given::default();
         for (field, name) in PARAMETERS {
             let Some(value) = fields.raw(field) else {
                 continue;
             };
-            has_temperature |= name == "temperature";
-            has_seed |= name == "seed";
-            set(&mut params, name, value, &fields.path_of(field))?;
+            let path = fields.path_of(field);
+            given.add(name, &path, value)?;
+            set(&mut params, name, value, &path)?;
         }
         // In vLLM, -1 means all.
-        if let Some(top_k) = fields.take::<i64>("top_k")? {
+        if let Some(top_k) = given.take::<i64>("top_k", fields)? {
             params.options.sampling.top_k = usize::try_from(top_k.max(0)).unwrap_or(0);
         }
-        if let Some(biases) = fields.take::<BTreeMap<u32, f32>>("logit_bias")? {
+        if let Some(biases) = given.take::<BTreeMap<u32, f32>>("logit_bias", fields)? {
             params.options.sampling.logit_bias = biases;
         }
-        match fields.take::<OneOrMany>("stop")? {
+        match given.take::<OneOrMany>("stop", fields)? {
             None => {}
             Some(OneOrMany::One(stop)) => params.options.stop = vec![stop],
             Some(OneOrMany::Many(stop)) => params.options.stop = stop,
@@ -93,10 +96,16 @@ impl Settings {
         check_texts(&params.options.stop, MOST_STOPS, &fields.path_of("stop"))?;
         let bad_words = fields.take::<Vec<String>>("bad_words")?.unwrap_or_default();
         check_texts(&bad_words, MOST_BAD_WORDS, &fields.path_of("bad_words"))?;
+        if bad_words.iter().any(String::is_empty) {
+            let path = fields.path_of("bad_words");
+            let message = format!("{path}: a text must not be empty");
+            return Err(ApiError::invalid(path, message));
+        }
         let ignores_eos = fields.take("ignore_eos")?.unwrap_or(false);
         let mut settings = Self {
             options: params.options.clone(),
-            has_temperature,
+            has_temperature: false,
+            max_tokens_field: "max_tokens",
             logprobs: None,
             bad_words,
             ignores_eos,
@@ -104,7 +113,7 @@ impl Settings {
             steps: false,
             reasoning_tokens: None,
         };
-        settings.read_extras(fields, &mut params, &mut has_seed, &mut has_temperature)?;
+        settings.read_extras(fields, &mut params, &mut given)?;
         if params.strategy != Strategy::Sample {
             let message =
                 "the server samples; other strategies are for the library and the command line";
@@ -113,11 +122,11 @@ impl Settings {
         params
             .check()
             .map_err(|error| ApiError::from(&error).with_param(parameter_in(&error.to_string())))?;
-        if !has_seed {
+        if !given.has("seed") {
             // Short enough for the integers of any client.
             params.options.sampling.seed = RandomState::new().build_hasher().finish() >> 32;
         }
-        settings.has_temperature = has_temperature;
+        settings.has_temperature = given.has("temperature");
         settings.options = params.options;
         if settings.options.alternatives.max(settings.options.refused) > limits.alternatives {
             let message = format!("at most {} alternatives are listed", limits.alternatives);
@@ -140,8 +149,7 @@ impl Settings {
         &mut self,
         fields: &mut Fields<'_>,
         params: &mut Params,
-        has_seed: &mut bool,
-        has_temperature: &mut bool,
+        given: &mut Given,
     ) -> Result<()> {
         let Some(mut extras) = fields.object("structgen")? else {
             return Ok(());
@@ -150,8 +158,8 @@ impl Settings {
         self.steps = extras.take("steps")?.unwrap_or(false);
         self.reasoning_tokens = extras.take("reasoning_tokens")?;
         if let Some(mut named) = extras.object("params")? {
-            let given = named.rest();
-            let bytes = given
+            let fields = named.rest();
+            let bytes = fields
                 .iter()
                 .map(|(name, value)| name.len() + value.get().len());
             if bytes.sum::<usize>() > MOST_PARAM_BYTES {
@@ -161,10 +169,10 @@ impl Settings {
             }
             // To set a parameter takes time in proportion to all of them.
             let biases = std::mem::take(&mut params.options.sampling.logit_bias);
-            for (name, value) in given {
-                *has_seed |= name == "seed";
-                *has_temperature |= name == "temperature";
-                set(params, &name, value, &named.path_of(&name))?;
+            for (name, value) in fields {
+                let path = named.path_of(&name);
+                given.add(&name, &path, value)?;
+                set(params, &name, value, &path)?;
             }
             if params.options.sampling.logit_bias.is_empty() {
                 params.options.sampling.logit_bias = biases;
@@ -205,7 +213,10 @@ impl Settings {
         limits: &ServerLimits,
     ) -> Result<()> {
         if let Some(count) = count {
-            self.options.sequences = count;
+            let other = std::mem::replace(&mut self.options.sequences, count);
+            if other != count && other != GenerateOptions::default().sequences {
+                return Err(conflict("structgen.params.sequences", "n"));
+            }
         }
         match self.options.sequences {
             count if (1..=limits.outputs).contains(&count) => Ok(()),
@@ -214,6 +225,41 @@ impl Settings {
                 Err(ApiError::invalid("n", message))
             }
         }
+    }
+
+    /// Reads the maximum number of new tokens, under any of its names. `structgen.params` may set it as well.
+    pub(crate) fn read_max_tokens(
+        &mut self,
+        fields: &mut Fields<'_>,
+        names: &[&'static str],
+    ) -> Result<()> {
+        let of_params = self.options.max_new_tokens;
+        let mut found = of_params.map(|value| (value, "structgen.params.max_new_tokens"));
+        for &name in names {
+            let Some(value) = fields.take::<usize>(name)? else {
+                continue;
+            };
+            if value == 0 {
+                return Err(ApiError::invalid(name, format!("{name} must be 1 or more")));
+            }
+            match found {
+                Some((other, first)) if other != value => return Err(conflict(first, name)),
+                _ => found = Some((value, name)),
+            }
+        }
+        if let Some((value, name)) = found {
+            self.options.max_new_tokens = Some(value);
+            self.max_tokens_field = name;
+        }
+        Ok(())
+    }
+
+    /// Names the field of the request in an error about the maximum number of new tokens.
+    pub(crate) fn about_max_tokens(&self, mut error: ApiError) -> ApiError {
+        if error.param.as_deref() == Some("max_tokens") {
+            error.param = Some(self.max_tokens_field.to_owned());
+        }
+        error
     }
 
     /// Requests the log probability of each token and of this many alternatives.
@@ -266,6 +312,58 @@ impl Settings {
     }
 }
 
+/// The parameters that a request sets so far, by the fields of other APIs and by this project's names: each with the path
+/// of its field and its value.
+#[derive(Default)]
+struct Given(Vec<(String, String, Value)>);
+
+impl Given {
+    /// Adds a parameter. Another field may only set it to the same value.
+    fn add(&mut self, name: &str, path: &str, value: &RawValue) -> Result<()> {
+        let value: Value = parse(value, path)?;
+        let mut others = self.0.iter().filter(|(other, ..)| other == name);
+        match others.find(|(.., other)| !is_same(other, &value)) {
+            Some((_, first, _)) => Err(conflict(first, path)),
+            None => {
+                self.0.push((name.to_owned(), path.to_owned(), value));
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes the field of a parameter's name.
+    fn take<T: DeserializeOwned>(
+        &mut self,
+        name: &str,
+        fields: &mut Fields<'_>,
+    ) -> Result<Option<T>> {
+        let Some(value) = fields.raw(name) else {
+            return Ok(None);
+        };
+        let path = fields.path_of(name);
+        self.add(name, &path, value)?;
+        parse(value, &path).map(Some)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(other, ..)| other == name)
+    }
+}
+
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        // Large integers may be equal as floats only.
+        (Some(x), Some(y)) if a.is_f64() || b.is_f64() => x == y,
+        _ => a == b,
+    }
+}
+
+fn conflict(first: &str, second: &str) -> ApiError {
+    let message =
+        format!("{first} and {second} set the same to different values: give one of them");
+    ApiError::invalid(second, message)
+}
+
 /// Maximum number of stop strings per request.
 const MOST_STOPS: usize = 16;
 
@@ -312,6 +410,7 @@ pub(crate) enum OneOrMany {
 }
 
 fn set(params: &mut Params, name: &str, value: &RawValue, path: &str) -> Result<()> {
+    check_distinct(value, path)?;
     let text = match value.get().starts_with('"') {
         true => parse::<String>(value, path)?,
         false => value.get().to_owned(),

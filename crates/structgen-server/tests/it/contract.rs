@@ -178,6 +178,103 @@ fn bodies_that_are_too_large_or_no_json_are_refused() {
         Some("{}"),
     );
     assert_eq!(reply.status, 415);
+    let headers = [
+        ("content-type", "application/json"),
+        ("content-encoding", "gzip"),
+    ];
+    let path = "/v1/chat/completions";
+    let reply = request(server.address, "POST", path, &headers, Some("{}"));
+    assert_eq!(reply.status, 415);
+    // Names of media types are case-insensitive.
+    let headers = [("content-type", "Application/JSON; charset=utf-8")];
+    let reply = request(server.address, "POST", path, &headers, Some("{}"));
+    assert_eq!(reply.status, 400);
+}
+
+#[test]
+fn a_field_that_occurs_twice_is_refused_at_every_depth() {
+    let server = serve();
+    for (fields, param) in [
+        (r#""logit_bias": {"1": 1, "1": 2}"#, "logit_bias"),
+        (r#""metadata": {"a": "b", "a": "c"}"#, "metadata"),
+        (
+            r#""chat_template_kwargs": {"a": {"b": 1, "b": 1}}"#,
+            "chat_template_kwargs",
+        ),
+        (
+            r#""structgen": {"params": {"logit_bias": {"1": 1, "1": 2}}}"#,
+            "structgen.params.logit_bias",
+        ),
+        (
+            r#""structgen": {"params": {"seed": 1, "seed": 2}}"#,
+            "structgen.params",
+        ),
+        (
+            r#""tool_choice": "none", "tools": [{"type": "function", "function": {"name": "f", "parameters":
+                {"properties": {"a": {}, "a": {}}}}}]"#,
+            "tools[0].function.parameters",
+        ),
+    ] {
+        let body = format!(r#"{{"messages": [{{"role": "user", "content": "x"}}], {fields}}}"#);
+        let error = server.post_text("/v1/chat/completions", &body).expect(400);
+        assert_eq!(error["error"]["param"], param, "{error}");
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.contains("occurs twice"), "{message}");
+    }
+}
+
+#[test]
+fn fields_that_set_the_same_to_different_values_are_refused() {
+    let server = serve();
+    let params = |params: Value| json!({"params": params});
+    for (fields, param) in [
+        (
+            json!({"max_tokens": 5, "structgen": params(json!({"max_new_tokens": 6}))}),
+            "max_tokens",
+        ),
+        (
+            json!({"max_tokens": 5, "max_completion_tokens": 6}),
+            "max_tokens",
+        ),
+        (
+            json!({"temperature": 0.5, "structgen": params(json!({"temperature": 0.6}))}),
+            "structgen.params.temperature",
+        ),
+        (
+            json!({"seed": 1, "structgen": params(json!({"seed": 2}))}),
+            "structgen.params.seed",
+        ),
+        (
+            json!({"stop": "a", "structgen": params(json!({"stop": ["b"]}))}),
+            "structgen.params.stop",
+        ),
+        (
+            json!({"repetition_penalty": 1.1, "repeat_penalty": 1.2}),
+            "repeat_penalty",
+        ),
+        (
+            json!({"n": 2, "structgen": params(json!({"sequences": 3}))}),
+            "n",
+        ),
+    ] {
+        let error = server
+            .post("/v1/chat/completions", &ask(fields.clone()))
+            .expect(400);
+        assert_eq!(error["error"]["param"], param, "{fields}: {error}");
+    }
+    let same = json!({"guided_choice": ["a"], "max_tokens": 5, "temperature": 1, "seed": 1, "structgen":
+        params(json!({"max_new_tokens": 5, "temperature": 1.0, "seed": 1}))});
+    server.post("/v1/chat/completions", &ask(same)).expect(200);
+}
+
+#[test]
+fn an_error_about_the_budget_names_the_field_that_sets_it() {
+    let server = serve();
+    for field in ["max_completion_tokens", "max_tokens", "n_predict"] {
+        let body = ask(json!({"guided_regex": "[a-z]{50}", field: 3}));
+        let error = server.post("/v1/chat/completions", &body).expect(400);
+        assert_eq!(error["error"]["param"], field, "{error}");
+    }
 }
 
 #[test]

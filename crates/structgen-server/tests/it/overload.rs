@@ -1,6 +1,8 @@
 //! Requests that ask for much: refused with the limit, and counted for their client.
 
 use serde_json::{Value, json};
+use structgen::ModelOptions;
+use structgen::decode::SchedulerLimits;
 
 use crate::support::{Running, serve, serve_with};
 
@@ -51,6 +53,8 @@ fn texts_that_must_not_occur_and_end_the_output_are_limited() {
     for (fields, param) in [
         (json!({"bad_words": words(257)}), "bad_words"),
         (json!({"bad_words": ["x".repeat(2_000)]}), "bad_words"),
+        (json!({"bad_words": ["x", ""]}), "bad_words"),
+        (json!({"stop": ["x", ""]}), "stop"),
         (json!({"stop": words(17)}), "stop"),
         (json!({"stop": "x".repeat(2_000)}), "stop"),
         (
@@ -89,4 +93,77 @@ fn errors_do_not_repeat_megabytes() {
     ] {
         refused(&server, "/v1/completions", &body);
     }
+}
+
+#[test]
+fn a_prompt_that_cannot_fit_is_refused_by_its_length() {
+    let server = serve();
+    let long = "x ".repeat(200_000);
+    let chat = json!([{"role": "user", "content": long}]);
+    for (path, body, param) in [
+        ("/v1/completions", json!({"prompt": long}), "prompt"),
+        (
+            "/v1/chat/completions",
+            json!({"messages": chat}),
+            "messages",
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"messages": chat, "guided_json": {"type": "object"}}),
+            "messages",
+        ),
+        ("/v1/responses", json!({"input": long}), "input"),
+    ] {
+        let error = server.post(path, &body).expect(400);
+        assert_eq!(error["error"]["param"], param, "{error}");
+        assert_eq!(error["error"]["code"], "context_length_exceeded");
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.contains("at least"), "{message}");
+    }
+}
+
+#[test]
+fn what_can_never_be_queued_is_refused_with_the_limit() {
+    let queue = |most| {
+        let mut limits = SchedulerLimits::default();
+        limits.queue = most;
+        move |config: &mut structgen_server::ServerConfig| {
+            config.limits.requests_per_client = 4;
+            for model in &mut config.models {
+                model.options = ModelOptions::new().with_limits(limits);
+            }
+        }
+    };
+    let server = serve_with(queue(8));
+    let few = json!({"guided_choice": ["a"]});
+    let with = |fields: Value| {
+        let mut body = few.clone();
+        let fields = fields.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(fields);
+        body
+    };
+    for (path, fields, param) in [
+        ("/v1/completions", json!({"prompt": vec!["x"; 5]}), "prompt"),
+        (
+            "/v1/completions",
+            json!({"prompt": vec!["x"; 3], "n": 3}),
+            "prompt",
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"messages": [{"role": "user", "content": "x"}], "n": 9}),
+            "n",
+        ),
+    ] {
+        assert_eq!(refused(&server, path, &with(fields)), param);
+    }
+    let most = with(json!({"prompt": vec!["x"; 4], "n": 2}));
+    server.post("/v1/completions", &most).expect(200);
+    let texts = json!({"schema": {"type": "null"}, "texts": vec!["x"; 20]});
+    let found = server.post("/v1/extract", &texts).expect(200);
+    let found = found["data"].as_array().unwrap();
+    assert!(
+        found.iter().all(|found| found["error"].is_null()),
+        "{found:?}"
+    );
 }

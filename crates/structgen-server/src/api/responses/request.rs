@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use structgen::chat::ChatMessage;
 
-use crate::api::fields::{take_labels, take_max_tokens};
+use crate::api::fields::take_labels;
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, parse};
@@ -50,8 +50,7 @@ pub(super) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Res
     let instructions: Option<String> = fields.take("instructions")?;
     let previous = fields.take("previous_response_id")?;
     let mut settings = Settings::read(fields, limits)?;
-    let most = take_max_tokens(fields, &["max_output_tokens"])?;
-    settings.options.max_new_tokens = most.or(settings.options.max_new_tokens);
+    settings.read_max_tokens(fields, &["max_output_tokens"])?;
     settings.need_one_output()?;
     let has_logprobs = includes_logprobs(fields)?;
     match fields.take("top_logprobs")? {
