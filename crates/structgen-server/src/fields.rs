@@ -101,13 +101,11 @@ impl<'a> Fields<'a> {
         self.fields.push((name.to_owned(), value));
     }
 
-    /// Parses a field as JSON, without taking it.
-    pub(crate) fn peek(&self, name: &str) -> Result<Option<serde_json::Value>> {
+    /// Returns a field as raw JSON, without taking it.
+    pub(crate) fn peek(&self, name: &str) -> Option<&'a RawValue> {
         let found = self.fields.iter().find(|(field, _)| field == name);
-        let value = found.map(|(_, value)| parse(value, &self.path_of(name)));
-        Ok(value
-            .transpose()?
-            .filter(|value: &serde_json::Value| !value.is_null()))
+        let value = found.map(|(_, value)| *value);
+        value.filter(|value| value.get() != "null")
     }
 
     /// Takes a field.

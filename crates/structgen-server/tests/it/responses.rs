@@ -161,14 +161,54 @@ fn a_streamed_response_can_be_cancelled() {
     let (_, created) = stream.event().unwrap();
     let created: Value = serde_json::from_str(&created).unwrap();
     let id = created["response"]["id"].as_str().unwrap();
+    while stream.event().unwrap().0.as_deref() != Some("response.output_text.delta") {}
+    let path = format!("/v1/responses/{id}");
     let reply = server
-        .post(&format!("/v1/responses/{id}/cancel"), &json!({}))
+        .post(&format!("{path}/cancel"), &json!({}))
         .expect(200);
     assert_eq!(reply["status"], "cancelled");
+    let message = &reply["output"][0];
+    assert_eq!(message["status"], "incomplete");
+    assert!(!message["content"][0]["text"].as_str().unwrap().is_empty());
+    assert_eq!(server.get(&path).expect(200), reply);
     let events = stream.events();
+    let (name, done) = &events[events.len() - 2];
+    assert_eq!(name, "response.output_item.done");
+    assert_eq!(done["item"]["status"], "incomplete");
     let (name, last) = events.last().unwrap();
     assert_eq!(name, "response.incomplete");
-    assert_eq!(last["response"]["status"], "cancelled");
+    assert_eq!(last["response"], reply);
+    server
+        .post(&format!("{path}/cancel"), &json!({}))
+        .expect(400);
+    assert_eq!(server.metric("structgen_cancelled_total"), 1);
+}
+
+#[test]
+fn the_message_of_an_incomplete_response_is_incomplete() {
+    let server = serve();
+    let body = json!({"input": "x", "ignore_eos": true, "max_output_tokens": 4});
+    let reply = server.post("/v1/responses", &body).expect(200);
+    assert_eq!(reply["status"], "incomplete");
+    assert_eq!(reply["output"][0]["status"], "incomplete");
+    let reply = server.post("/v1/responses", &ask(json!({}))).expect(200);
+    assert_eq!(reply["output"][0]["status"], "completed");
+}
+
+#[test]
+fn fields_are_repeated_as_they_were_written() {
+    let server = serve();
+    let text = r#"{"format": {"type": "json_schema", "name": "x", "schema": {"const": 123456789012345.123456789}}}"#;
+    let body = format!(r#"{{"input": "x", "text": {text}, "top_p": 0.50}}"#);
+    let reply = server.post_text("/v1/responses", &body);
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    for field in [
+        &format!(r#""text":{text}"#),
+        r#""top_p":0.50"#,
+        r#""tools":[]"#,
+    ] {
+        assert!(reply.body.contains(field), "{field} in {}", reply.body);
+    }
 }
 
 #[test]

@@ -202,3 +202,79 @@ fn names_of_special_tokens_in_messages_stay_text() {
     // As a special token it would be one; as text it is several.
     assert!(tokens("<json><json><json>") > tokens("x") + 6);
 }
+
+/// More digits than a float has.
+const DIGITS: &str = "123456789012345.123456789";
+
+fn exact(name: &str) -> String {
+    format!(
+        r#""name": "{name}", "parameters": {{"properties": {{"a": {{"const": {DIGITS}}}}}, "required": ["a"], "additionalProperties": false}}"#
+    )
+}
+
+#[test]
+fn numbers_in_schemas_of_tools_keep_their_digits() {
+    let (_folder, spec) = chat_model();
+    let server = serve_with(|config| config.models.push(spec));
+    // A number may be written with zeros at its end.
+    let digits = |arguments: &str| {
+        let text = arguments.replace(' ', "");
+        let number = text
+            .strip_prefix(r#"{"a":"#)
+            .and_then(|it| it.strip_suffix('}'));
+        number.unwrap_or(arguments).trim_end_matches('0').to_owned()
+    };
+    let tool = |name: &str| format!(r#"{{"type": "function", "function": {{{}}}}}"#, exact(name));
+    for (model, tools) in [
+        ("structgen", tool("f")),
+        ("structgen", format!("{}, {}", tool("f"), tool("g"))),
+        ("chat", tool("f")),
+    ] {
+        let body = format!(
+            r#"{{"model": "{model}", "messages": [{{"role": "user", "content": "x"}}], "tools": [{tools}],
+                "tool_choice": "required", "parallel_tool_calls": false, "max_tokens": 300}}"#
+        );
+        let reply = server.post_text("/v1/chat/completions", &body).expect(200);
+        let call = &reply["choices"][0]["message"]["tool_calls"][0];
+        let arguments = call["function"]["arguments"].as_str().unwrap();
+        assert_eq!(digits(arguments), DIGITS, "{model}");
+    }
+    let body = format!(
+        r#"{{"input": "x", "tools": [{{"type": "function", {}}}], "tool_choice": "required"}}"#,
+        exact("f")
+    );
+    let reply = server.post_text("/v1/responses", &body);
+    assert!(reply.body.contains(&exact("f")), "{}", reply.body);
+    let reply = reply.expect(200);
+    let arguments = reply["output"][0]["arguments"].as_str().unwrap();
+    assert_eq!(digits(arguments), DIGITS);
+}
+
+#[test]
+fn a_schema_of_arguments_is_that_of_an_object() {
+    let server = serve();
+    let body = |parameters: Value| {
+        json!({"messages": [{"role": "user", "content": "x"}], "tools": [
+            {"type": "function", "function": {"name": "f", "parameters": parameters}},
+        ]})
+    };
+    for parameters in [
+        json!({"type": "string"}),
+        json!({"type": ["object", "null"]}),
+        json!(true),
+        json!("{}"),
+        json!([]),
+    ] {
+        let reply = server.post("/v1/chat/completions", &body(parameters));
+        let error = reply.expect(400);
+        assert_eq!(error["error"]["param"], "tools[0].function.parameters");
+    }
+    // Without a type, arguments are an object nevertheless.
+    let parameters = json!({"anyOf": [{"type": "string"}, {"properties": {"a": {"const": 1}}, "required": ["a"]}],
+        "additionalProperties": false, "properties": {"a": {}}});
+    let reply = server.post("/v1/chat/completions", &body(parameters));
+    assert_eq!(call(&reply.expect(200)).1, json!({"a": 1}));
+    let none = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}});
+    let error = server.post("/v1/chat/completions", &ask(none)).expect(400);
+    assert_eq!(error["error"]["param"], "tool_choice.allowed_tools.tools");
+}

@@ -10,6 +10,12 @@ use crate::ids::new_id;
 /// An event without its sequence number: its type and its fields.
 pub(super) type Event = (&'static str, Value);
 
+/// The status of an item that is complete.
+pub(super) const COMPLETED: &str = "completed";
+
+/// The status of an item that was cut.
+pub(super) const INCOMPLETE: &str = "incomplete";
+
 /// The items of an output so far. The last one may still be open.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Items {
@@ -24,6 +30,7 @@ struct Item {
     /// The text, or the arguments of a call.
     text: String,
     logprobs: Vec<Value>,
+    status: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,13 +68,14 @@ impl Items {
         self.is_open && last.is_some_and(|item| item.kind == Kind::Message)
     }
 
-    /// Ends the last item.
-    pub(super) fn close(&mut self) -> Vec<Event> {
+    /// Ends the last item, with this status.
+    pub(super) fn close(&mut self, status: &'static str) -> Vec<Event> {
         let mut events = Vec::new();
+        let index = self.items.len().saturating_sub(1);
         if std::mem::take(&mut self.is_open)
-            && let Some(item) = self.items.last()
+            && let Some(item) = self.items.last_mut()
         {
-            let index = self.items.len() - 1;
+            item.status = status;
             let place = json!({"item_id": item.id, "output_index": index});
             let at = |fields: Value| joined(&place, fields);
             match &item.kind {
@@ -91,7 +99,7 @@ impl Items {
                     events.push(("response.content_part.done", at(part)));
                 }
             }
-            let item = json!({"output_index": index, "item": item.to_json("completed")});
+            let item = json!({"output_index": index, "item": item.to_json()});
             events.push(("response.output_item.done", item));
         }
         events
@@ -103,7 +111,7 @@ impl Items {
         if self.is_open && goes_on {
             return;
         }
-        events.extend(self.close());
+        events.extend(self.close(COMPLETED));
         let prefix = match kind {
             Kind::Reasoning => "rs_",
             Kind::Message => "msg_",
@@ -114,9 +122,10 @@ impl Items {
             kind,
             text: String::new(),
             logprobs: Vec::new(),
+            status: "in_progress",
         };
         let index = self.items.len();
-        let mut begun = item.to_json("in_progress");
+        let mut begun = item.to_json();
         if begun.get("content").is_some() {
             begun["content"] = json!([]);
         }
@@ -153,17 +162,21 @@ impl Items {
     }
 
     /// Returns the items in the form of a response.
-    pub(super) fn to_json(&self, status: &str) -> Value {
-        self.items.iter().map(|item| item.to_json(status)).collect()
+    pub(super) fn to_json(&self) -> Value {
+        self.items.iter().map(Item::to_json).collect()
     }
 
-    /// Adds the answer to its conversation.
+    /// Adds the answer to its conversation, without a call that was cut.
     pub(super) fn add_to(&self, conversation: &mut Conversation) -> Result<()> {
         let mut text = Value::Null;
         let mut calls = Vec::new();
+        if !{ self.items.iter() }.any(|item| item.status == COMPLETED) {
+            text = "".into();
+        }
         for item in &self.items {
             match &item.kind {
                 Kind::Reasoning => {}
+                Kind::Call { .. } if item.status == INCOMPLETE => {}
                 Kind::Message => text = item.text.as_str().into(),
                 Kind::Call { call_id, name } => {
                     calls.push(past_call(Some(call_id.clone()), name, &item.text, "input")?);
@@ -193,7 +206,8 @@ impl Item {
         }
     }
 
-    fn to_json(&self, status: &str) -> Value {
+    fn to_json(&self) -> Value {
+        let status = self.status;
         match &self.kind {
             Kind::Reasoning => json!({
                 "id": self.id, "type": "reasoning", "summary": [], "content": [self.part()], "status": status,

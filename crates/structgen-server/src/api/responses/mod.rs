@@ -1,5 +1,6 @@
 //! `POST /v1/responses`, and access to stored responses.
 
+mod body;
 mod items;
 mod request;
 mod store;
@@ -8,17 +9,20 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use structgen::chat::ChatMessage;
 use structgen::decode::{FinishReason, GeneratedToken};
 use structgen::vocab::Vocabulary;
 
-use self::items::{Event, Items};
+use self::body::{Repeated, ResponseBody, ResponseEvent, usage_json};
+use self::items::{COMPLETED, Event, INCOMPLETE, Items};
 use self::request::ResponseRequest;
+use self::store::Cancellation;
 pub(crate) use self::store::Responses;
+use crate::api::fields::Id;
 use crate::body::{Received, receive};
 use crate::clients::Client;
 use crate::error::{ApiError, Result};
@@ -129,8 +133,8 @@ fn not_kept(id: &str) -> ApiError {
 pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
-    Path(id): Path<String>,
-) -> Result<Json<Value>> {
+    Id(id): Id,
+) -> Result<Json<ResponseBody>> {
     let response = app.responses.response(&id, client);
     response.map(Json).ok_or_else(|| not_kept(&id))
 }
@@ -139,7 +143,7 @@ pub(crate) async fn get(
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<Json<Value>> {
     match app.responses.delete(&id, client) {
         true => Ok(Json(
@@ -149,16 +153,14 @@ pub(crate) async fn delete(
     }
 }
 
-/// `POST /v1/responses/{id}/cancel`: cancels a response that is being streamed.
+/// `POST /v1/responses/{id}/cancel`: cancels a response that is being streamed, and returns it.
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Extension(client): Extension<Client>,
-    Path(id): Path<String>,
-) -> Result<Json<Value>> {
-    if app.responses.cancel(&id, client) {
-        return Ok(Json(
-            json!({"id": id, "object": "response", "status": "cancelled"}),
-        ));
+    Id(id): Id,
+) -> Result<Json<ResponseBody>> {
+    if let Some(response) = app.responses.cancel(&id, client).await {
+        return Ok(Json(response));
     }
     match app.responses.response(&id, client) {
         Some(_) => Err(ApiError::new(
@@ -176,7 +178,7 @@ struct Writer {
     id: String,
     created: u64,
     model: String,
-    repeated: Map<String, Value>,
+    repeated: Repeated,
     is_stored: bool,
     has_steps: bool,
     logprobs: Option<usize>,
@@ -190,8 +192,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn response(&self, status: &str, usage: Option<Usage>) -> Value {
-        let mut response = json!({
+    fn response(&self, status: &str, usage: Option<Usage>) -> ResponseBody {
+        let own = json!({
             "id": self.id,
             "object": "response",
             "created_at": self.created,
@@ -199,32 +201,21 @@ impl Writer {
             "error": null,
             "incomplete_details": null,
             "model": self.model,
-            "output": self.items.to_json(if status == "in_progress" { status } else { "completed" }),
+            "output": self.items.to_json(),
             "store": self.is_stored,
             "truncation": "disabled",
+            "usage": usage.map_or(Value::Null, usage_json),
         });
-        if let Value::Object(fields) = &mut response {
-            fields.extend(self.repeated.clone());
-        }
-        response["usage"] = usage.map_or(Value::Null, |usage| {
-            json!({
-                "input_tokens": usage.prompt,
-                "input_tokens_details": {"cached_tokens": usage.cached},
-                "output_tokens": usage.new,
-                "output_tokens_details": {"reasoning_tokens": usage.reasoning},
-                "total_tokens": usage.prompt + usage.new,
-            })
-        });
-        response
+        ResponseBody::new(own, &self.repeated)
     }
 
-    async fn whole(mut self, mut job: Job) -> Result<Value> {
+    async fn whole(mut self, mut job: Job) -> Result<ResponseBody> {
         let vocabulary = Arc::clone(job.served.model.tokenizer().vocabulary());
         while let Some(update) = job.next().await? {
             self.take(&update, &vocabulary);
         }
         let (done, usage) = job.finish().await?;
-        Ok(self.complete(done, usage).1)
+        Ok(self.complete(done, usage).2)
     }
 
     /// Adds more of the answer, and returns the events that describe it.
@@ -271,34 +262,67 @@ impl Writer {
         }
     }
 
-    /// Ends the answer, stores it if requested, and returns the last events and the response.
-    fn complete(&mut self, done: Vec<Done>, usage: Usage) -> (Vec<Event>, Value) {
+    /// Ends the answer, stores it if requested, and returns the last events, the type of the event with the response,
+    /// and the response.
+    fn complete(
+        &mut self,
+        done: Vec<Done>,
+        usage: Usage,
+    ) -> (Vec<Event>, &'static str, ResponseBody) {
         let mut events = Vec::new();
         let Some(done) = done.into_iter().next() else {
-            return (events, self.response("completed", Some(usage)));
+            let response = self.response(COMPLETED, Some(usage));
+            return (events, "response.completed", response);
         };
         events.extend(self.push(&done.pieces));
         // The last tokens may have no text of their own, such as the end of a stop text.
         if !self.pending.is_empty() && self.items.is_in_message() {
             events.extend(self.push(&[Piece::Content(String::new())]));
         }
-        events.extend(self.items.close());
         let is_cut = done.generation.finish == FinishReason::MaxTokens;
-        let status = if is_cut { "incomplete" } else { "completed" };
+        let (status, event) = match is_cut {
+            true => (INCOMPLETE, "response.incomplete"),
+            false => (COMPLETED, "response.completed"),
+        };
+        events.extend(self.items.close(status));
         let mut response = self.response(status, Some(usage));
         if is_cut {
-            response["incomplete_details"] = json!({"reason": "max_output_tokens"});
+            let details = json!({"reason": "max_output_tokens"});
+            response.set("incomplete_details", details);
         }
         if let Some(report) = done.report {
-            response["structgen"] = json!({"report": report});
+            response.set("structgen", json!({"report": report}));
         }
+        self.keep(&response);
+        (events, event, response)
+    }
+
+    /// Stores the response if requested.
+    fn keep(&self, response: &ResponseBody) {
         let mut conversation = self.conversation.clone();
         if self.is_stored && self.items.add_to(&mut conversation).is_ok() {
-            let response = response.clone();
             let kept = &self.app.responses;
-            kept.keep(&self.id, self.client, response, conversation);
+            kept.keep(&self.id, self.client, response.clone(), conversation);
         }
-        (events, response)
+    }
+
+    /// Ends a response that its client cancels.
+    async fn cancel(
+        &mut self,
+        events: &Events,
+        cancellation: Cancellation,
+    ) -> std::result::Result<(), Gone> {
+        self.app.metrics.cancelled.add(1);
+        let last = self.items.close(INCOMPLETE);
+        let response = self.response("cancelled", None);
+        self.keep(&response);
+        // Who cancelled it may have left.
+        let _ = cancellation.send(response.clone());
+        for event in last {
+            self.send(events, event).await?;
+        }
+        self.send_response(events, "response.incomplete", &response)
+            .await
     }
 
     async fn write(
@@ -308,7 +332,7 @@ impl Writer {
         first: Update,
     ) -> std::result::Result<(), Gone> {
         let app = Arc::clone(&self.app);
-        let running = app.responses.run(&self.id, self.client);
+        let mut running = app.responses.run(&self.id, self.client);
         let vocabulary = Arc::clone(job.served.model.tokenizer().vocabulary());
         self.begin(events).await?;
         let mut next = Some(first);
@@ -318,9 +342,8 @@ impl Writer {
             }
             let more = tokio::select! {
                 more = job.next() => more,
-                () = running.cancelled.notified() => {
-                    let response = self.response("cancelled", None);
-                    return self.send(events, ("response.incomplete", json!({"response": response}))).await;
+                cancellation = running.cancelled() => {
+                    return self.cancel(events, cancellation).await;
                 }
             };
             next = match more {
@@ -336,8 +359,8 @@ impl Writer {
 
     async fn begin(&mut self, events: &Events) -> std::result::Result<(), Gone> {
         for name in ["response.created", "response.in_progress"] {
-            let response = json!({"response": self.response("in_progress", None)});
-            self.send(events, (name, response)).await?;
+            let response = self.response("in_progress", None);
+            self.send_response(events, name, &response).await?;
         }
         Ok(())
     }
@@ -348,24 +371,35 @@ impl Writer {
         done: Vec<Done>,
         usage: Usage,
     ) -> std::result::Result<(), Gone> {
-        let (last, response) = self.complete(done, usage);
+        let (last, name, response) = self.complete(done, usage);
         for event in last {
             self.send(events, event).await?;
         }
-        let name = match response["status"] == "incomplete" {
-            true => "response.incomplete",
-            false => "response.completed",
-        };
-        self.send(events, (name, json!({"response": response})))
-            .await
+        self.send_response(events, name, &response).await
     }
 
     async fn fail(&mut self, events: &Events, error: ApiError) -> std::result::Result<(), Gone> {
+        self.items.close(INCOMPLETE);
         let mut response = self.response("failed", None);
         let code = error.code.unwrap_or("server_error");
-        response["error"] = json!({"code": code, "message": error.message});
-        self.send(events, ("response.failed", json!({"response": response})))
+        response.set("error", json!({"code": code, "message": error.message}));
+        self.send_response(events, "response.failed", &response)
             .await
+    }
+
+    async fn send_response(
+        &mut self,
+        events: &Events,
+        name: &'static str,
+        response: &ResponseBody,
+    ) -> std::result::Result<(), Gone> {
+        let event = ResponseEvent {
+            name,
+            sequence_number: self.number,
+            response,
+        };
+        self.number += 1;
+        events.named(name, &event).await
     }
 
     async fn send(&mut self, events: &Events, event: Event) -> std::result::Result<(), Gone> {

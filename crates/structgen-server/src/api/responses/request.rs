@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use structgen::chat::ChatMessage;
 
+use super::body::Repeated;
 use crate::api::fields::take_labels;
 use crate::config::ServerLimits;
 use crate::error::{ApiError, Result};
@@ -23,28 +24,11 @@ pub(super) struct ResponseRequest {
     pub(super) is_stored: bool,
     pub(super) is_streamed: bool,
     /// The fields of the request that the response repeats.
-    pub(super) repeated: Map<String, Value>,
+    pub(super) repeated: Repeated,
 }
 
 pub(super) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<ResponseRequest> {
-    let mut repeated = Map::new();
-    for name in [
-        "instructions",
-        "max_output_tokens",
-        "metadata",
-        "parallel_tool_calls",
-        "previous_response_id",
-        "reasoning",
-        "temperature",
-        "text",
-        "tool_choice",
-        "tools",
-        "top_p",
-        "user",
-    ] {
-        let value = fields.peek(name)?.unwrap_or_else(|| default_of(name));
-        repeated.insert(name.to_owned(), value);
-    }
+    let repeated = Repeated::of(fields)?;
     let model = fields.take("model")?;
     let input = input(fields)?;
     let instructions: Option<String> = fields.take("instructions")?;
@@ -108,18 +92,6 @@ pub(super) fn read(fields: &mut Fields<'_>, limits: &ServerLimits) -> Result<Res
         is_streamed,
         repeated,
     })
-}
-
-/// Returns a response's value for a field that the request omits.
-fn default_of(name: &str) -> Value {
-    match name {
-        "metadata" => json!({}),
-        "parallel_tool_calls" => true.into(),
-        "text" => json!({"format": {"type": "text"}}),
-        "tool_choice" => "auto".into(),
-        "tools" => json!([]),
-        _ => Value::Null,
-    }
 }
 
 /// Returns whether `include` asks for log probabilities, its only supported value.

@@ -1,11 +1,12 @@
 //! Stored responses, for `previous_response_id` and for clients that retrieve them.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{mpsc, oneshot};
 
+use super::body::ResponseBody;
 use crate::clients::Client;
 use crate::generation::Conversation;
 
@@ -23,22 +24,36 @@ struct Inner {
     /// The latest at the back; the oldest is removed first.
     kept: VecDeque<Kept>,
     bytes: usize,
-    running: HashMap<String, (Client, Arc<Notify>)>,
+    running: HashMap<String, (Client, mpsc::Sender<Cancellation>)>,
 }
 
 struct Kept {
     id: String,
     client: Client,
     bytes: usize,
-    response: Value,
+    response: ResponseBody,
     conversation: Conversation,
 }
+
+/// A request to cancel a response, which is answered with the response.
+pub(super) type Cancellation = oneshot::Sender<ResponseBody>;
 
 /// Registers a response in progress, until it is dropped.
 pub(crate) struct Running<'r> {
     responses: &'r Responses,
     id: String,
-    pub(crate) cancelled: Arc<Notify>,
+    cancellations: mpsc::Receiver<Cancellation>,
+}
+
+impl Running<'_> {
+    /// Waits until the client cancels the response.
+    pub(super) async fn cancelled(&mut self) -> Cancellation {
+        match self.cancellations.recv().await {
+            Some(cancellation) => cancellation,
+            // The response is no longer registered, and nobody can cancel it.
+            None => std::future::pending().await,
+        }
+    }
 }
 
 impl Responses {
@@ -54,17 +69,17 @@ impl Responses {
     }
 
     /// Stores a response with its conversation, including the answer.
-    pub(crate) fn keep(
+    pub(super) fn keep(
         &self,
         id: &str,
         client: Client,
-        response: Value,
+        response: ResponseBody,
         conversation: Conversation,
     ) {
         let messages = conversation.messages.iter();
         let written =
             messages.map(|message| Value::from(message.fields().clone()).to_string().len());
-        let bytes = response.to_string().len() + written.sum::<usize>();
+        let bytes = response.len() + written.sum::<usize>();
         let mut inner = self.inner();
         inner.bytes += bytes;
         inner.kept.push_back(Kept {
@@ -83,7 +98,7 @@ impl Responses {
     }
 
     /// Returns the response with an id, if it belongs to this client.
-    pub(crate) fn response(&self, id: &str, client: Client) -> Option<Value> {
+    pub(super) fn response(&self, id: &str, client: Client) -> Option<ResponseBody> {
         self.find(id, client, |kept| kept.response.clone())
     }
 
@@ -114,23 +129,26 @@ impl Responses {
 
     /// Registers a response in progress, which its client may cancel.
     pub(crate) fn run(&self, id: &str, client: Client) -> Running<'_> {
-        let cancelled = Arc::new(Notify::new());
-        let entry = (client, Arc::clone(&cancelled));
-        self.inner().running.insert(id.to_owned(), entry);
+        // A second request to cancel it comes too late.
+        let (sender, cancellations) = mpsc::channel(1);
+        self.inner().running.insert(id.to_owned(), (client, sender));
         Running {
             responses: self,
             id: id.to_owned(),
-            cancelled,
+            cancellations,
         }
     }
 
-    /// Cancels a response in progress; returns whether there was one.
-    pub(crate) fn cancel(&self, id: &str, client: Client) -> bool {
-        let inner = self.inner();
-        let running = inner.running.get(id).filter(|(owner, _)| *owner == client);
-        running
-            .inspect(|(_, cancelled)| cancelled.notify_one())
-            .is_some()
+    /// Cancels a response in progress, and returns it; `None` if there is none.
+    pub(super) async fn cancel(&self, id: &str, client: Client) -> Option<ResponseBody> {
+        let (cancellation, response) = oneshot::channel();
+        {
+            let inner = self.inner();
+            let (owner, running) = inner.running.get(id)?;
+            (*owner == client).then_some(())?;
+            running.try_send(cancellation).ok()?;
+        }
+        response.await.ok()
     }
 }
 
@@ -142,19 +160,25 @@ impl Drop for Running<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::body::Repeated;
     use super::*;
+    use crate::fields::{Fields, Unread};
     use serde_json::json;
 
     #[test]
     fn responses_belong_to_their_client_and_the_oldest_goes() {
         let responses = Responses::new(2);
         let (one, two) = (Client::Key(1), Client::Key(2));
+        let unread = Unread::default();
+        let repeated = Repeated::of(&Fields::of_body("{}", &unread).unwrap()).unwrap();
         for id in ["a", "b", "c"] {
-            responses.keep(id, one, json!({"id": id}), Conversation::default());
+            let body = ResponseBody::new(json!({"id": id}), &repeated);
+            responses.keep(id, one, body, Conversation::default());
         }
         assert!(responses.response("a", one).is_none());
         assert!(responses.response("b", two).is_none());
-        assert_eq!(responses.response("b", one), Some(json!({"id": "b"})));
+        let found = serde_json::to_value(responses.response("b", one)).unwrap();
+        assert_eq!(found["id"], "b");
         assert!(!responses.delete("b", two));
         assert!(responses.delete("b", one) && !responses.delete("b", one));
     }
