@@ -5,6 +5,9 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{ApiError, Result};
 
+/// What is before the key. Names of schemes are case-insensitive (RFC 9110, section 11.1).
+const BEARER: &[u8] = b"Bearer ";
+
 /// The keys that clients may present, hashed.
 #[derive(Debug)]
 pub(crate) struct Keys(Vec<[u8; 32]>);
@@ -20,8 +23,9 @@ impl Keys {
             return Ok(None);
         }
         let given = { headers.get(header::AUTHORIZATION) }
-            .and_then(|value| value.as_bytes().strip_prefix(b"Bearer "))
-            .unwrap_or_default();
+            .and_then(|value| value.as_bytes().split_at_checked(BEARER.len()))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case(BEARER))
+            .map_or(&[][..], |(_, key)| key);
         let given = hash(given);
         // Compare all keys completely, so that the time reveals nothing about them.
         let mut found = None;
@@ -63,7 +67,9 @@ mod tests {
             headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
             keys.check(&headers).ok().flatten()
         };
-        assert_eq!(with("Bearer two"), Some(1));
+        for right in ["Bearer two", "bearer two", "BEARER two"] {
+            assert_eq!(with(right), Some(1), "{right}");
+        }
         for wrong in ["Bearer three", "Bearer ", "two", "Basic two", "Bearer two "] {
             assert_eq!(with(wrong), None, "{wrong}");
         }

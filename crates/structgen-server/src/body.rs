@@ -28,10 +28,16 @@ async fn read_json(app: &App, headers: &HeaderMap, body: Body) -> Result<String>
     let is_json = kind
         .and_then(|kind| kind.to_str().ok())
         .is_some_and(|kind| {
-            kind.split(';').next().unwrap_or_default().trim() == "application/json"
+            let kind = kind.split(';').next().unwrap_or_default().trim();
+            kind.eq_ignore_ascii_case("application/json")
         });
     if !is_json {
         let message = "the body must be JSON: Content-Type: application/json";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    let encoding = headers.get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let message = "the body must not be compressed: no Content-Encoding is supported";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let limits = &app.config.limits;

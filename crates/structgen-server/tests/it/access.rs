@@ -41,11 +41,11 @@ fn a_key_is_asked_for_but_for_health() {
             request(server.address, "GET", path, &wrong, None).status,
             401
         );
-        let right = [("authorization", "Bearer secret")];
-        assert_eq!(
-            request(server.address, "GET", path, &right, None).status,
-            200
-        );
+        for right in ["Bearer secret", "bearer secret"] {
+            let right = [("authorization", right)];
+            let reply = request(server.address, "GET", path, &right, None);
+            assert_eq!(reply.status, 200, "{right:?}");
+        }
     }
     let body = json!({"messages": [{"role": "user", "content": "x"}]});
     server.post("/v1/chat/completions", &body).expect(401);
@@ -58,6 +58,10 @@ fn what_is_not_there_is_an_error_of_the_usual_form() {
     assert_eq!(error["error"]["type"], "not_found_error");
     let error = server.get("/v1/chat/completions").expect(405);
     assert_eq!(error["error"]["type"], "invalid_request_error");
+    for path in ["/v1/models/%ff", "/v1/responses/%ff"] {
+        let error = server.get(path).expect(400);
+        assert_eq!(error["error"]["type"], "invalid_request_error", "{path}");
+    }
 }
 
 #[test]
@@ -84,8 +88,7 @@ fn tricks_with_paths_and_headers_open_nothing() {
         assert!([400, 401, 404].contains(&status), "{path}: {status}");
     }
     for headers in [
-        &[("authorization", "bearer secret")][..],
-        &[("authorization", "Bearer  secret")],
+        &[("authorization", "Bearer  secret")][..],
         &[
             ("authorization", "Bearer wrong"),
             ("authorization", "Bearer secret"),
@@ -163,6 +166,16 @@ fn pages_of_other_origins_are_answered_where_they_are_named() {
     let reply = request(open.address, "GET", "/health", &origin, None);
     let allowed = reply.header("access-control-allow-origin");
     assert_eq!(allowed, Some("https://example.org"));
+}
+
+#[test]
+fn pages_of_all_origins_are_answered_if_the_star_is_named() {
+    let server = serve_with(|config| config.cors_origins = vec!["*".to_owned()]);
+    for origin in ["https://example.org", "http://localhost:3000"] {
+        let origin = [("origin", origin)];
+        let reply = request(server.address, "GET", "/health", &origin, None);
+        assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+    }
 }
 
 #[test]
