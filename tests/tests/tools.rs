@@ -200,7 +200,8 @@ fn demands(format: &ToolFormat) -> Vec<ToolOptions> {
 
 fn validators() -> HashMap<String, jsonschema::Validator> {
     let validator = |tool: Tool| {
-        let validator = jsonschema::validator_for(&tool.parameters).expect("the schema is valid");
+        let schema = serde_json::from_str(tool.parameters()).expect("the schema is JSON");
+        let validator = jsonschema::validator_for(&schema).expect("the schema is valid");
         (tool.name, validator)
     };
     tools().into_iter().map(validator).collect()

@@ -199,4 +199,22 @@ mod tests {
         turns.now = 9;
         assert_eq!((turns.take(2, 1), turns.next.len()), (9, 1));
     }
+
+    #[test]
+    fn requests_start_by_priority_and_then_each_client_in_turn() {
+        let mut queue = Queue::default();
+        for (client, priority) in [(1, 0), (1, 0), (1, 0), (2, 0), (3, 1), (2, 0)] {
+            let tasks = Tasks {
+                tasks: Vec::new(),
+                priority,
+                client,
+                deadline: None,
+            };
+            let channel = Arc::new(Channel::new(false, Arc::default()));
+            queue.insert(Submission { tasks, channel });
+        }
+        let popped = std::iter::from_fn(|| queue.pop());
+        let clients: Vec<u64> = popped.map(|it| it.tasks.client).collect();
+        assert_eq!(clients, [3, 1, 2, 1, 2, 1]);
+    }
 }
