@@ -64,6 +64,21 @@ impl ChatArgs {
         self.chat
     }
 
+    /// Returns an option that only matters to a chat template, if one was given.
+    pub(crate) fn for_template(&self) -> Option<&'static str> {
+        let given = [
+            ("--system", self.system.is_some()),
+            ("--documents", self.documents.is_some()),
+            ("--chat-template", self.chat_template.is_some()),
+            ("--chat-set", !self.chat_set.is_empty()),
+            ("--continue-final-message", self.continue_final_message),
+            ("--no-generation-prompt", self.no_generation_prompt),
+        ];
+        { given.into_iter() }
+            .find(|(_, is_given)| *is_given)
+            .map(|(name, _)| name)
+    }
+
     /// Reads the prompt. `tools` are passed to the chat template.
     pub(crate) fn read(
         &self,
@@ -103,11 +118,36 @@ impl ChatArgs {
 }
 
 impl Prompt {
+    /// Returns the text to extract from: the prompt, or the last message of a user.
+    pub(crate) fn text(&self) -> anyhow::Result<String> {
+        let messages = match self {
+            Self::Text(text) => return Ok(text.clone()),
+            Self::Chat(messages, _) => messages,
+        };
+        { messages.iter().rev() }
+            .map(ChatMessage::fields)
+            .find(|fields| fields.get("role").is_some_and(|role| role == "user"))
+            .and_then(|fields| content_text(fields.get("content")?))
+            .context("the conversation has no message of a user with a text to extract from")
+    }
+
     pub(crate) fn encode(&self, model: &Model) -> structgen::Result<Vec<TokenId>> {
         match self {
             Self::Text(text) => model.encode_prompt(text),
             Self::Chat(messages, options) => model.encode_chat(messages, options),
         }
+    }
+}
+
+/// Returns the text of a message's content, which may be a list of parts.
+fn content_text(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let texts = parts.iter().map(|part| part.get("text")?.as_str());
+            Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
+        }
+        _ => None,
     }
 }
 

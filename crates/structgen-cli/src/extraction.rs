@@ -64,6 +64,35 @@ impl PassedOn {
     }
 }
 
+/// Prints a note for each required value that the text lacks, by its JSON Pointer into the schema.
+pub(crate) fn note_ungrounded(pointers: &[String]) {
+    for pointer in pointers {
+        note(&format!(
+            "note: the text has no value for {}",
+            named(pointer)
+        ));
+    }
+}
+
+/// Prints a note of the required values that the text in a line of the input lacks.
+pub(crate) fn note_ungrounded_in_line(number: u64, pointers: &[String]) {
+    if !pointers.is_empty() {
+        let names: Vec<&str> = pointers.iter().map(|pointer| named(pointer)).collect();
+        let names = names.join(", ");
+        note(&format!(
+            "note: line {number}: the text has no value for {names}"
+        ));
+    }
+}
+
+/// Returns how messages name a schema node.
+fn named(pointer: &str) -> &str {
+    match pointer {
+        "" => "the document",
+        _ => pointer,
+    }
+}
+
 /// A server's reply to `/v1/extract`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Reply {
@@ -121,7 +150,7 @@ impl From<&Field> for ReportedField {
 #[derive(Serialize)]
 struct Line<'l> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'l Value>,
+    id: Option<&'l RawValue>,
     value: &'l RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     fields: Option<Vec<Value>>,
@@ -154,7 +183,11 @@ impl ExtractionArgs {
     }
 
     /// Formats the document of a server's reply, like [`print`](Self::print).
-    pub(crate) fn print_reply(&self, reply: &Reply, id: Option<&Value>) -> anyhow::Result<String> {
+    pub(crate) fn print_reply(
+        &self,
+        reply: &Reply,
+        id: Option<&RawValue>,
+    ) -> anyhow::Result<String> {
         if id.is_none() && !self.lists_fields() {
             return Ok(reply.json.clone());
         }
@@ -175,7 +208,7 @@ impl ExtractionArgs {
     pub(crate) fn print<T>(
         &self,
         found: &Extraction<T>,
-        id: Option<&Value>,
+        id: Option<&RawValue>,
         model: &Model,
     ) -> anyhow::Result<String> {
         let lists_fields = self.lists_fields();

@@ -242,8 +242,19 @@ impl SchemaExtractor {
     /// As for [`Model::extraction_prompt`]; [`Error::Compile`](crate::Error::Compile) if values come from the text, and
     /// a limit is exceeded.
     pub fn request(&self, text: &str) -> Result<Request> {
+        Ok(self.request_with_ungrounded(text)?.0)
+    }
+
+    /// Like [`request`](Self::request), with the values that the text lacks: see
+    /// [`Extraction::ungrounded`](crate::Extraction::ungrounded).
+    ///
+    /// # Errors
+    /// As for [`request`](Self::request).
+    pub fn request_with_ungrounded(&self, text: &str) -> Result<(Request, Vec<String>)> {
         let prompt = self.prompt(text)?;
-        Ok(self.prepare(text, prompt)?.request)
+        let prepared = self.prepare(text, prompt)?;
+        let ungrounded = prepared.grounding.map(|grounding| grounding.ungrounded);
+        Ok((prepared.request, ungrounded.unwrap_or_default()))
     }
 
     /// Returns the request for a text, and the values in the text that may be used.

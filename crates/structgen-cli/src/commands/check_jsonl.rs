@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use structgen::explain::{Cause, Explainer, Explanation};
 use structgen::{Checker, Constraint, SchemaOptions};
@@ -19,8 +18,8 @@ use crate::schema_args::parse_draft;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request<'a> {
-    #[serde(default)]
-    id: Value,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     json_schema: Option<&'a RawValue>,
     #[serde(default)]
@@ -33,8 +32,9 @@ struct Request<'a> {
 }
 
 #[derive(Serialize)]
-struct Answer {
-    id: Value,
+struct Answer<'a> {
+    /// As it was written, since it may be a number that no type represents.
+    id: Option<&'a RawValue>,
     ok: bool,
     accepted: Vec<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ pub(crate) fn run(
                 );
                 tell(&message);
                 Answer {
-                    id: Value::Null,
+                    id: None,
                     ok: false,
                     accepted: Vec::new(),
                     error: Some(message),

@@ -10,19 +10,20 @@ use std::thread;
 use anyhow::anyhow;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use structgen::decode::FinishReason;
 use structgen::grammar::Whitespace;
 use structgen::{Error, Extracting, Extraction, LongText, SchemaExtractor, Strategy, format_json};
 
-use super::extract_jsonl::{self, Extracts};
+use super::extract_jsonl::{self, Answer, Extracts};
 use super::generate::failure;
 use crate::Outcome;
 use crate::args::{ModelArgs, at_least_one, read_schema};
 use crate::error::DONE;
-use crate::extraction::{ExtractionArgs, PassedOn};
+use crate::extraction::{ExtractionArgs, PassedOn, note_ungrounded};
 use crate::input::TextArgs;
 use crate::interrupt;
-use crate::output::{self, detail, note, write_line};
+use crate::output::{self, detail, write_line};
 use crate::schema_args::{ShortSchemaArgs, SourceArg};
 use crate::settings::{Settings, SettingsArgs};
 
@@ -204,10 +205,15 @@ impl Extracts for Local<'_> {
         Ok(self.extractor.submit(&text)?)
     }
 
-    fn wait(&mut self, running: Self::Running, id: Option<&Value>) -> anyhow::Result<String> {
+    fn wait(&mut self, running: Self::Running, id: Option<&RawValue>) -> anyhow::Result<Answer> {
         let found = running.wait()?;
         self.passed_on.add(&found);
-        self.results.print(&found, id, self.extractor.model())
+        let document = self.results.print(&found, id, self.extractor.model())?;
+        let ungrounded = found.ungrounded;
+        Ok(Answer {
+            document,
+            ungrounded,
+        })
     }
 
     fn may_be_cut(&self) -> bool {
@@ -230,10 +236,9 @@ impl Args {
     fn one(&self, settings: &Settings, extractor: &SchemaExtractor, text: &str) -> Outcome {
         let model = extractor.model();
         if self.results.results.events {
-            let outputs = self
-                .results
-                .results
-                .print_events(model, extractor.request(text)?)?;
+            let (request, ungrounded) = extractor.request_with_ungrounded(text)?;
+            note_ungrounded(&ungrounded);
+            let outputs = self.results.results.print_events(model, request)?;
             outputs.all().map_err(|error| failure(error.into()))?;
             return Ok(DONE);
         }
@@ -245,9 +250,7 @@ impl Args {
             // The alternative values of its fields may be incomplete.
             return Ok(DONE);
         }
-        for pointer in &found.ungrounded {
-            note(&format!("note: the text has no value for {pointer}"));
-        }
+        note_ungrounded(&found.ungrounded);
         let document = self.results.print(&found, None, model)?;
         write_line(&self.results.results.shown(&document))?;
         detail(&format!(
@@ -266,7 +269,9 @@ impl Args {
     /// Prints several outputs, one per line; the command fails with the first error among them.
     fn list(&self, extractor: &SchemaExtractor, text: &str) -> Outcome {
         let model = extractor.model();
-        let outputs = model.submit(extractor.request(text)?)?.wait();
+        let (request, ungrounded) = extractor.request_with_ungrounded(text)?;
+        note_ungrounded(&ungrounded);
+        let outputs = model.submit(request)?.wait();
         let mut outcome = Ok(DONE);
         for output in outputs.map_err(Error::from)?.outputs {
             match output {

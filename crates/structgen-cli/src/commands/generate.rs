@@ -5,7 +5,7 @@ mod remote;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use serde_json::{Value, json};
 use structgen::decode::request::{ContextOverflow, Report};
 use structgen::decode::{FinishReason, GenerateError, Generation, Output, Run};
@@ -17,8 +17,9 @@ use structgen_lab::heldout::Score;
 
 use crate::Outcome;
 use crate::args::{ModelArgs, SchemaFile, read_grammar, read_schema};
-use crate::chat_args::{ChatArgs, Prompt};
+use crate::chat_args::ChatArgs;
 use crate::error::{DONE, Failure};
+use crate::extraction::note_ungrounded;
 use crate::input::{TextArgs, read_text_file};
 use crate::interrupt;
 use crate::output::{note, write, write_line};
@@ -72,7 +73,8 @@ struct ConstraintArgs {
     #[arg(long, group = "constraint_kind")]
     json: bool,
     /// Generate JSON that matches a schema: a JSON or YAML file, - for standard input, or the schema itself. With the
-    /// embedded model this works as extract does: the prompt is the text, and the values come from it
+    /// embedded model this works as extract does: the prompt, or the last message of a user, is the text, and the
+    /// values come from it
     #[arg(long, value_name = "FILE", group = "constraint_kind")]
     json_schema: Option<PathBuf>,
     /// Generate text that matches a regular expression
@@ -144,11 +146,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
         bail_of_one(&settings, what)?;
     }
+    let extracts = args.constraint.json_schema.is_some() && args.model.model.is_none();
+    if let (true, Some(flag)) = (extracts, args.chat.for_template()) {
+        let error = "is for a chat template, and with --json-schema the embedded model extracts values from the text, without a template: leave it out, or name a model with --model";
+        return Err(anyhow!("{flag} {error}").into());
+    }
     let prompt = args.chat.read(&args.prompt, file.as_ref())?;
     let model = settings.load(&args.model, NonZeroUsize::MIN)?;
     // The embedded model handles texts with schemas only, no other prompts.
     let extractor = match (schema, &constraint) {
-        (Some(schema), Some(constraint)) if model.is_embedded() && !args.chat.is_used() => {
+        (Some(schema), Some(constraint)) if model.is_embedded() => {
             let options = settings.schema.options(None)?;
             let extractor =
                 schema.extractor(model.clone(), &options, constraint, &settings.options)?;
@@ -162,9 +169,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     {
         model.check_length(text)?;
     }
-    let request = match (&extractor, &prompt) {
-        (Some(extractor), Prompt::Text(text)) => extractor.request(text)?,
-        _ => {
+    let request = match &extractor {
+        Some(extractor) => {
+            let (request, ungrounded) = extractor.request_with_ungrounded(&prompt.text()?)?;
+            note_ungrounded(&ungrounded);
+            request
+        }
+        None => {
             let compiled = constraint
                 .map(|constraint| model.compile(&constraint))
                 .transpose()?;

@@ -1,6 +1,6 @@
 //! `--chat` of `structgen generate`.
 
-use crate::support::{run, runtime, structgen, write};
+use crate::support::{PERSON, run, runtime, structgen, write};
 
 #[test]
 fn a_conversation_is_a_message_per_line() {
@@ -51,5 +51,49 @@ fn what_is_wrong_with_a_conversation_is_said() {
         let refused = run(command.arg(file).args(more));
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.err.contains(expected), "{expected}: {refused:?}");
+    }
+}
+
+#[test]
+fn the_embedded_model_extracts_from_the_last_message_of_a_user() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let generate = |args: &[&str]| {
+        let run = run(structgen(["generate", "--json-schema", PERSON]).args(args));
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+        run.out
+    };
+    let text = "Ada Lovelace was 36 years old";
+    let expected = generate(&[text]);
+    assert!(expected.contains("Ada Lovelace"), "{expected}");
+    assert_eq!(generate(&["--chat", text]), expected);
+    for content in [
+        format!("{text:?}"),
+        format!(r#"[{{"type": "text", "text": {text:?}}}]"#),
+    ] {
+        let conversation = format!(
+            "{{\"role\": \"user\", \"content\": \"Bob is 7\"}}\n{{\"role\": \"user\", \"content\": {content}}}\n\
+            {{\"role\": \"assistant\", \"content\": \"Yes?\"}}\n"
+        );
+        let messages = write(dir.path(), "messages.jsonl", conversation);
+        let messages = messages.to_str().unwrap();
+        assert_eq!(generate(&["--chat", "--messages", messages]), expected);
+    }
+    let nobody = "{\"role\": \"system\", \"content\": \"Hi\"}\n";
+    let nobody = write(dir.path(), "nobody.jsonl", nobody);
+    let mut command = structgen(["generate", "--json-schema", PERSON, "--chat", "--messages"]);
+    run(command.arg(nobody)).is_bad_input(&["no message of a user"]);
+}
+
+#[test]
+fn options_for_a_template_are_refused_where_none_is_used() {
+    for flags in [
+        &["--system", "Be brief."][..],
+        &["--chat-set", "x=1"],
+        &["--chat-template", "rag"],
+        &["--no-generation-prompt"],
+    ] {
+        let mut command = structgen(["generate", "--json-schema", PERSON, "--chat", "Ada"]);
+        run(command.args(flags)).is_bad_input(&[flags[0], "chat template"]);
     }
 }

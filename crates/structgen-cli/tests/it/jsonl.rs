@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{PERSON, Run, run, runtime, structgen, write};
+use crate::support::{PERSON, Run, run, run_with, runtime, structgen, write};
 
 /// Texts with ids, some without, and a line that is bad.
 fn input(lines: usize) -> String {
@@ -177,4 +177,56 @@ fn a_file_to_resume_is_not_replaced_by_the_one_of_output() {
     // With a server too.
     let server = ["--resume", out, "-o", out, "--server", "127.0.0.1:1"];
     run(&mut extract(&schema, &input, &server)).is_bad_input(&["--resume", "--output"]);
+}
+
+#[test]
+fn ids_come_back_as_they_were_written() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let big = "12345678901234567890123";
+    let lines = format!("{{\"text\": \"Ada is 36\", \"id\": {big}}}\n{{\"id\": 1.50}}\n");
+    let input = write(dir.path(), "in.jsonl", lines);
+    let done = run(&mut extract(&schema, &input, &[]));
+    let written: Vec<&str> = done.out.lines().collect();
+    assert!(
+        written[0].starts_with(&format!("{{\"id\":{big},\"value\":")),
+        "{done:?}"
+    );
+    assert!(written[1].ends_with("\"line\":2,\"id\":1.50}"), "{done:?}");
+    let out = write(dir.path(), "out.jsonl", &done.out);
+    let out = out.to_str().unwrap();
+    let resumed = run(&mut extract(&schema, &input, &["--resume", out]));
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    let other = done.out.replace(big, "12345678901234567890124");
+    fs::write(out, &other).unwrap();
+    run(&mut extract(&schema, &input, &["--resume", out])).is_bad_input(&[big, "line 1 of"]);
+    let check = format!("{{\"id\": {big}, \"regex\": \"a\", \"instances\": [\"a\"]}}");
+    let checked = run_with(&mut structgen(["check", "--jsonl"]), check.as_bytes());
+    assert!(
+        checked.out.contains(&format!("\"id\":{big},")),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn a_file_to_resume_has_a_document_in_each_line() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    for (input, done, says) in [
+        ("Ada is 36\nBob is 7\n", "{}\ngarbage\n", "line 2 of"),
+        ("Ada is 36\n", "\n", "is no JSON"),
+        (
+            "{\"id\": 1, \"text\": \"x\"}\n",
+            "[1]\n",
+            "is no JSON object",
+        ),
+    ] {
+        let input = write(dir.path(), "in.jsonl", input);
+        let out = write(dir.path(), "out.jsonl", done);
+        let mut command = extract(&schema, &input, &["--resume"]);
+        run(command.arg(&out)).is_bad_input(&["out.jsonl", says]);
+        assert_eq!(fs::read_to_string(&out).unwrap(), done);
+    }
 }

@@ -14,6 +14,7 @@ mod inputs;
 mod interrupt;
 mod jsonl;
 mod lab;
+mod missing_values;
 mod model;
 mod model_commands;
 mod otel;

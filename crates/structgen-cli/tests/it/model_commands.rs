@@ -441,7 +441,11 @@ fn generated_text_fits_its_constraint() {
     let schema = write(dir.path(), "s.json", PERSON);
     let generate = |args: &[&str]| {
         let run = run(structgen(["generate", "Some prompt"]).args(args));
-        assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+        let note = match args[0] {
+            "--json-schema" => "note: the text has no value for /properties/age\n",
+            _ => "",
+        };
+        assert_eq!((run.code, run.err.as_str()), (0, note), "{run:?}");
         run.out.strip_suffix('\n').unwrap().to_owned()
     };
     assert!(["yes", "no"].contains(&generate(&["--choice", "yes", "--choice", "no"]).as_str()));

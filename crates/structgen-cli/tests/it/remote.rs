@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{PERSON, Run, run, runtime, structgen, write};
+use crate::support::{PERSON, Run, run, run_with, runtime, structgen, write};
 
 /// A server process, which is killed when it is dropped.
 struct Server {
@@ -496,4 +496,28 @@ fn tools_are_sent_in_one_form_whatever_form_they_have_in_the_file() {
         function("now", &none),
     ];
     assert_eq!(body["tools"], json!(expected));
+}
+
+#[test]
+fn missing_values_that_a_server_reports_are_announced() {
+    let found = |ungrounded: &[&str]| {
+        let usage = json!({"completion_tokens": 1});
+        let body = json!({"json": "{}", "fields": [], "ungrounded": ungrounded, "usage": usage});
+        reply("200 OK", "", &body)
+    };
+    let (url, _) = scripted(vec![found(&["", "/properties/age"])]);
+    let mut command = structgen(["extract", "--server", &url, "--schema", "{}", "x"]);
+    let one = run(&mut command);
+    assert_eq!(
+        one.err,
+        "note: the text has no value for the document\nnote: the text has no value for /properties/age\n"
+    );
+    let (url, _) = scripted(vec![found(&[]), found(&["", "/properties/age"])]);
+    let mut command = structgen(["extract", "--server", &url, "--schema", "{}"]);
+    let several = run_with(command.args(["--jsonl", "--jobs", "1", "-"]), b"x\ny\n");
+    assert_eq!(several.code, 0, "{several:?}");
+    assert_eq!(
+        several.err,
+        "note: line 2: the text has no value for the document, /properties/age\n"
+    );
 }

@@ -172,6 +172,15 @@ fn a_value_that_the_text_lacks_is_reported() {
 }
 
 #[test]
+fn a_request_comes_with_the_values_that_the_text_lacks() {
+    let schema = json!({"type": "array", "items": {"type": "integer"}, "minItems": 1});
+    let extractor = extractor(schema, SamplingParams::default());
+    let lacking = |text| extractor.request_with_ungrounded(text).unwrap().1;
+    assert_eq!(lacking("nobody knows how old she is"), ["/items"]);
+    assert!(lacking("she is 36").is_empty());
+}
+
+#[test]
 fn types_and_single_nodes_can_be_grounded() {
     let people = Extractor::<Person>::builder().build().unwrap();
     let found = people.extract(PEOPLE[2]).unwrap();

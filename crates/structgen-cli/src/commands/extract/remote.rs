@@ -7,15 +7,16 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::anyhow;
-use serde_json::{Map, Value};
+use serde_json::Map;
+use serde_json::value::RawValue;
 
 use super::Args;
 use crate::Outcome;
 use crate::args::SchemaFile;
-use crate::commands::extract_jsonl::{self, Extracts};
+use crate::commands::extract_jsonl::{self, Answer, Extracts};
 use crate::error::DONE;
-use crate::extraction::{ExtractionArgs, Reply};
-use crate::output::{detail, note, write_line};
+use crate::extraction::{ExtractionArgs, Reply, note_ungrounded};
+use crate::output::{detail, write_line};
 use crate::remote::{Body, Remote, RemoteError};
 use crate::settings::Settings;
 
@@ -53,9 +54,7 @@ impl Args {
         }
         let started = Instant::now();
         let reply = extractor.extract(&self.text.read()?)?;
-        for pointer in &reply.ungrounded {
-            note(&format!("note: the text has no value for {pointer}"));
-        }
+        note_ungrounded(&reply.ungrounded);
         let document = self.results.print_reply(&reply, None)?;
         write_line(&self.results.results.shown(&document))?;
         detail(&format!(
@@ -138,8 +137,12 @@ impl Extracts for Workers<'_> {
         Ok(running)
     }
 
-    fn wait(&mut self, running: Self::Running, id: Option<&Value>) -> anyhow::Result<String> {
-        self.results.print_reply(&running.recv()??, id)
+    fn wait(&mut self, running: Self::Running, id: Option<&RawValue>) -> anyhow::Result<Answer> {
+        let reply = running.recv()??;
+        Ok(Answer {
+            document: self.results.print_reply(&reply, id)?,
+            ungrounded: reply.ungrounded,
+        })
     }
 
     /// If the error is not about this text, it would repeat for the next ones: the lines left are for `--resume`.

@@ -1,17 +1,19 @@
 //! The lines of `extract --jsonl`: texts, or objects with a text and an optional id.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 
-use anyhow::{anyhow, bail};
-use serde_json::Value;
+use anyhow::{Context, anyhow, bail};
+use serde_json::value::RawValue;
 
 /// Longer lines are errors; reading continues after them.
 const LONGEST_LINE: usize = 16 << 20;
 
 /// A text, and the id from its line.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Line {
-    pub(super) id: Option<Value>,
+    /// The id as it was written, since it may be a number that no type represents.
+    pub(super) id: Option<Box<RawValue>>,
     /// An invalid line is an error of its own, not of the run.
     pub(super) text: Result<String, String>,
 }
@@ -25,7 +27,7 @@ impl Line {
         }))
     }
 
-    fn bad(id: Option<Value>, error: &anyhow::Error) -> Self {
+    fn bad(id: Option<Box<RawValue>>, error: &anyhow::Error) -> Self {
         let text = Err(format!("{error:#}"));
         Self { id, text }
     }
@@ -39,24 +41,26 @@ impl Line {
             let text = Ok(line);
             return Self { id: None, text };
         }
-        let mut value: Value = match serde_json::from_str(&line) {
-            Ok(value) => value,
+        let mut object: BTreeMap<String, Box<RawValue>> = match serde_json::from_str(&line) {
+            Ok(object) => object,
             Err(error) => {
                 let error = anyhow!("the line begins with a brace, and is not JSON: {error}");
                 return Self::bad(None, &error);
             }
         };
-        let id = value.get_mut("id").map(Value::take);
-        match text_of(value) {
+        let id = object.remove("id");
+        match text_of(&object) {
             Ok(text) => Self { id, text: Ok(text) },
             Err(error) => Self::bad(id, &error),
         }
     }
 }
 
-fn text_of(mut object: Value) -> anyhow::Result<String> {
-    match object.get_mut("text").map(Value::take) {
-        Some(Value::String(text)) => Ok(text),
+fn text_of(object: &BTreeMap<String, Box<RawValue>>) -> anyhow::Result<String> {
+    match object.get("text").map(|text| text.get()) {
+        Some(text) if text.starts_with('"') => {
+            serde_json::from_str(text).context("the member \"text\" cannot be read")
+        }
         Some(_) => bail!("the member \"text\" is not a string"),
         None => bail!("the object has no member \"text\""),
     }
@@ -116,13 +120,13 @@ mod tests {
         let text = |line: &str| Line::parse(line.to_owned());
         assert_eq!(text("a, b").text.unwrap(), "a, b");
         let with_id = text(r#" {"id": 1, "text": "x\ny"}"#);
-        assert_eq!(with_id.id, Some(1.into()));
+        assert_eq!(with_id.id.unwrap().get(), "1");
         assert_eq!(with_id.text.unwrap(), "x\ny");
         for bad in ["", "  ", "{", "{}", r#"{"text": 1}"#] {
             assert!(text(bad).text.is_err(), "{bad}");
         }
         // The id is known even if the text is missing.
-        assert_eq!(text(r#"{"id": "a"}"#).id, Some("a".into()));
+        assert_eq!(text(r#"{"id": "a"}"#).id.unwrap().get(), "\"a\"");
     }
 
     #[test]

@@ -10,10 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::Outcome;
 use crate::error::{DONE, bad_input};
+use crate::extraction::note_ungrounded_in_line;
 use crate::interrupt;
 use crate::output::{error, shows_progress, tell};
 use input::Line;
@@ -30,8 +32,8 @@ pub(crate) trait Extracts {
     /// Starts a text.
     fn submit(&self, text: String) -> anyhow::Result<Self::Running>;
 
-    /// Waits for a text's document, and returns it as it is to be printed.
-    fn wait(&mut self, running: Self::Running, id: Option<&Value>) -> anyhow::Result<String>;
+    /// Waits for the answer to a text.
+    fn wait(&mut self, running: Self::Running, id: Option<&RawValue>) -> anyhow::Result<Answer>;
 
     /// Returns whether a document finished after Ctrl-C may be incomplete.
     fn may_be_cut(&self) -> bool {
@@ -45,11 +47,28 @@ pub(crate) trait Extracts {
     }
 }
 
+/// What was extracted from a text.
+pub(crate) struct Answer {
+    /// The document, as it is to be printed.
+    pub(crate) document: String,
+    /// The required values that the text lacks: JSON Pointers into the schema.
+    pub(crate) ungrounded: Vec<String>,
+}
+
 /// An input line in progress.
 struct Pending<R> {
     number: u64,
-    id: Option<Value>,
+    id: Option<Box<RawValue>>,
     found: anyhow::Result<R>,
+}
+
+/// The line of the output for a text that could not be done.
+#[derive(Serialize)]
+struct ErrorLine<'l> {
+    error: &'l str,
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'l RawValue>,
 }
 
 pub(crate) fn run<E: Extracts>(
@@ -99,27 +118,30 @@ pub(crate) fn run<E: Extracts>(
             break;
         };
         let Pending { number, id, found } = next;
-        let found = found.and_then(|running| extractor.wait(running, id.as_ref()));
+        let found = found.and_then(|running| extractor.wait(running, id.as_deref()));
         if interrupt::happened() && (found.is_err() || extractor.may_be_cut()) {
             // The document may be incomplete, and later ones must not come before it.
             break;
         }
         let line = match found {
-            // In JSON, a line break is always whitespace.
-            Ok(document) => document.replace(['\n', '\r'], " "),
+            Ok(answer) => {
+                progress.suspend(|| note_ungrounded_in_line(number, &answer.ungrounded));
+                // In JSON, a line break is always whitespace.
+                answer.document.replace(['\n', '\r'], " ")
+            }
             Err(error) if extractor.ends_run(&error) => {
                 progress.finish_and_clear();
                 return Err(error.context(format!("line {number}")).into());
             }
             Err(error) => {
                 bad += 1;
-                let message = format!("{error:#}");
-                progress.suspend(|| tell(&format!("line {number}: {message}")));
-                let mut line = json!({"error": message, "line": number});
-                if let Some(id) = id {
-                    line["id"] = id;
-                }
-                line.to_string()
+                let error = format!("{error:#}");
+                progress.suspend(|| tell(&format!("line {number}: {error}")));
+                serde_json::to_string(&ErrorLine {
+                    error: &error,
+                    line: number,
+                    id: id.as_deref(),
+                })?
             }
         };
         output.write(&line)?;

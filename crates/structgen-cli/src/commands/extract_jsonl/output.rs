@@ -1,11 +1,13 @@
 //! Where the lines of `extract --jsonl` go, and which of them an earlier run wrote.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::input::Line;
 use crate::output::write_line;
@@ -38,15 +40,21 @@ impl Output {
         let Some(done) = resumed.done.next() else {
             return Ok(false);
         };
-        let done = done.with_context(|| format!("{path} cannot be read"))?;
-        if let Some(id) = &line.id {
-            let done: Value = serde_json::from_str(&done)
-                .with_context(|| format!("line {number} of {path} is not JSON"))?;
-            if done.get("id") != Some(id) {
-                bail!(
-                    "line {number} of the input has the id {id}, and line {number} of {path} has not: it is the output of another input"
-                );
-            }
+        let done = done.with_context(|| format!("line {number} of {path} cannot be read"))?;
+        let is_no = |what: &str| {
+            format!("line {number} of {path} is no {what}: it was not written by --jsonl")
+        };
+        let Some(id) = &line.id else {
+            // The document itself, which need not be an object.
+            serde_json::from_str::<IgnoredAny>(&done).with_context(|| is_no("JSON"))?;
+            return Ok(true);
+        };
+        let done: BTreeMap<String, Box<RawValue>> =
+            serde_json::from_str(&done).with_context(|| is_no("JSON object"))?;
+        if done.get("id").map(|done| done.get()) != Some(id.get()) {
+            bail!(
+                "line {number} of the input has the id {id}, and line {number} of {path} has not: it is the output of another input"
+            );
         }
         Ok(true)
     }
