@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, anyhow, bail};
 use structgen::frontend::gbnf::GbnfFiles;
 
-use crate::output::warn;
+use crate::output::{check_input, is_same_file, warn};
 use crate::yaml;
 
 /// Larger texts and schemas are refused: they would only exhaust memory.
@@ -16,6 +16,13 @@ const LARGEST: u64 = 1 << 30;
 
 /// A longer argument is not a file name.
 const LONGEST_PATH: usize = 1_000;
+
+/// Leads to the file that standard input was redirected from.
+const STANDARD_INPUT: &str = "/dev/stdin";
+
+/// The help of TEXT for commands with `--jsonl`.
+pub(crate) const TEXT_OR_LINES: &str =
+    "Text; `-` reads standard input. With --jsonl, the name of the file with the lines";
 
 /// Some editors write this at the start of UTF-8. It is not part of the text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -74,10 +81,13 @@ impl TextArgs {
     /// Opens standard input or the file, to read it line by line. The positional argument is the file's name here,
     /// since a text as an argument makes no sense.
     pub(crate) fn open_lines(&self) -> anyhow::Result<Box<dyn BufRead + Send>> {
-        let named = self.file.as_deref().or(self.text.as_deref().map(Path::new));
-        let input: Box<dyn Read + Send> = match named {
-            Some(path) if path != Path::new("-") => Box::new(open(path)?),
-            _ => {
+        let input: Box<dyn Read + Send> = match self.file_of_lines() {
+            Some(path) if self.file.is_none() && !path.exists() => bail!(
+                "there is no file {}: with --jsonl, the argument is the name of a file, not a text",
+                path.display()
+            ),
+            Some(path) => Box::new(open(path)?),
+            None => {
                 take_standard_input()?;
                 Box::new(io::stdin())
             }
@@ -87,6 +97,21 @@ impl TextArgs {
             lines.consume(BYTE_ORDER_MARK.len());
         }
         Ok(Box::new(lines))
+    }
+
+    /// Returns the file of the lines, unless they come from standard input.
+    fn file_of_lines(&self) -> Option<&Path> {
+        { self.file.as_deref() }
+            .or(self.text.as_deref().map(Path::new))
+            .filter(|path| *path != Path::new("-"))
+    }
+
+    /// Returns whether the lines come from this file.
+    pub(crate) fn has_lines_of(&self, path: &Path) -> bool {
+        is_same_file(
+            self.file_of_lines().unwrap_or(Path::new(STANDARD_INPUT)),
+            path,
+        )
     }
 }
 
@@ -180,6 +205,7 @@ fn standard_input() -> anyhow::Result<(Vec<u8>, String)> {
 }
 
 fn take_standard_input() -> anyhow::Result<()> {
+    check_input(Path::new(STANDARD_INPUT))?;
     static IS_TAKEN: AtomicBool = AtomicBool::new(false);
     match IS_TAKEN.swap(true, Ordering::Relaxed) {
         true => bail!("standard input can be one of the inputs, and - stands for two of them"),
@@ -198,6 +224,7 @@ fn open(path: &Path) -> anyhow::Result<File> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         bail!("{name} is a folder, and a file is needed");
     }
+    check_input(path)?;
     Ok(file)
 }
 

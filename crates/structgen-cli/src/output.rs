@@ -9,14 +9,15 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use structgen_artifact::{Replacement, is_special};
 
 /// The output options of every command.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Write results to a file instead of standard output; if the command fails, the file is unchanged
+    /// Write results to a file instead of standard output. It is replaced once the command is done, also if the answer
+    /// is no or lines of --jsonl failed; if the command fails, it is unchanged. It cannot be one of the inputs
     #[arg(short, long, value_name = "FILE", global = true)]
     output: Option<PathBuf>,
     /// Print only errors to standard error, no warnings or notes
@@ -192,6 +193,34 @@ pub(crate) fn commit() -> anyhow::Result<()> {
         file.persist()
     };
     persist().with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Returns an error if a file is that of `--output`: a command does not replace what it reads.
+pub(crate) fn check_input(path: &Path) -> anyhow::Result<()> {
+    match &*results() {
+        Results::Staged { path: output, .. } if is_same_file(output, path) => bail!(
+            "{} is an input, and --output would replace it: name another file for the results",
+            output.display()
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether two paths lead to the same existing file.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Returns what identifies an existing file, whatever its name.
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<impl PartialEq> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().map(|file| (file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<impl PartialEq> {
+    path.canonicalize()
 }
 
 /// Removes the unfinished file of `--output`.

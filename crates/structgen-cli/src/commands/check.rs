@@ -6,12 +6,13 @@ use crate::Outcome;
 use crate::constraint_args::ConstraintArgs;
 use crate::error::DONE;
 use crate::explaining::{code, refusal};
-use crate::input::TextArgs;
+use crate::input::{TEXT_OR_LINES, TextArgs};
 use crate::output::{tell, write_line};
 
 /// Options of `structgen check`.
 #[derive(clap::Args, Debug)]
 #[command(
+    mut_arg("text", |text| text.help(TEXT_OR_LINES)),
     after_help = "Schemas are taken exactly: any order of keys, any way to write a number or a string, whitespace up to a bound.\n\
     With --jsonl and a constraint, each line of the input is a text (a value of JSON, for a schema), and of the output {\"line\", \"accepted\", \"error\"?}. \
     \"accepted\" is null for a line that could not be checked within a limit, such as --timeout.\n\

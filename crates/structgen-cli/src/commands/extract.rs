@@ -21,7 +21,7 @@ use crate::Outcome;
 use crate::args::{ModelArgs, at_least_one, read_schema};
 use crate::error::DONE;
 use crate::extraction::{ExtractionArgs, PassedOn, note_ungrounded};
-use crate::input::TextArgs;
+use crate::input::{TEXT_OR_LINES, TextArgs};
 use crate::interrupt;
 use crate::output::{self, detail, write_line};
 use crate::schema_args::{ShortSchemaArgs, SourceArg};
@@ -30,6 +30,7 @@ use crate::settings::{Settings, SettingsArgs};
 /// Options of `structgen extract`.
 #[derive(clap::Args, Debug)]
 #[command(
+    mut_arg("text", |text| text.help(TEXT_OR_LINES)),
     after_help = "Standard output has one JSON document and nothing else; several outputs (-n) are one on each line. With --jsonl it has one \
     line for each line of the input, in order: the document, {\"id\":…,\"value\":…} where the line has an id, or {\"error\":…,\"line\":…}.\n\n\
     With --spans, --confidence or --alternatives a document is {\"value\":…,\"fields\":[…]}, where a field has \"pointer\", \"value\" and what is asked \
@@ -96,6 +97,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.resume.is_some() && output::is_file() {
         let error = "--resume writes to its own file: it cannot be used with --output";
         return Err(anyhow!(error).into());
+    }
+    if let Some(resume) = &args.resume
+        && args.text.has_lines_of(resume)
+    {
+        let resume = resume.display();
+        return Err(anyhow!("{resume} is the input, and --resume would append to it").into());
     }
     let mut settings = args.settings.settings()?;
     args.results.results.ask(&mut settings.options);

@@ -152,6 +152,23 @@ fn the_name_of_a_file_as_text_is_warned_of() {
 }
 
 #[test]
+fn an_argument_that_names_lines_is_a_file() {
+    for command in [
+        &["extract", "--schema", "{}"][..],
+        &["check", "--regex", "a"],
+    ] {
+        let mut lines = structgen(command);
+        run(lines.args(["--jsonl", "Ada was 36"]))
+            .is_bad_input(&["there is no file Ada was 36", "with --jsonl"]);
+        let help = run(structgen(&command[..1]).arg("-h")).out;
+        assert!(
+            help.contains("With --jsonl, the name of the file"),
+            "{help}"
+        );
+    }
+}
+
+#[test]
 fn values_may_begin_with_a_minus_sign() {
     let check = |pattern, text| run(&mut structgen(["check", "--regex", pattern, text])).code;
     assert_eq!(check("-?[0-9]+", "-5"), 0);

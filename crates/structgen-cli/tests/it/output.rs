@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{PERSON, run, runtime, structgen, write};
+use crate::support::{PERSON, Run, run, runtime, structgen, write};
 
 #[test]
 fn results_go_into_a_file_whole_or_not_at_all() {
@@ -32,6 +32,62 @@ fn results_go_into_a_file_whole_or_not_at_all() {
         "grammar", "shortest", "regex:a", "-o", "-",
     ]));
     assert_eq!(kept.out, "a\n");
+}
+
+#[test]
+fn answers_of_no_and_lines_that_failed_are_results() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(dir.path(), "out", "older");
+    let output = |args: &[&str]| run(structgen(args).arg("-o").arg(&file));
+    let refused = output(&["check", "--regex", "a", "b"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "");
+    let lines = write(dir.path(), "in.jsonl", "Ada is 36\n{}\n");
+    let lines = lines.to_str().unwrap();
+    let done = output(&["extract", "--jsonl", "--schema", PERSON, "--file", lines]);
+    assert_eq!(done.code, 2, "{done:?}");
+    let written = fs::read_to_string(&file).unwrap();
+    assert_eq!(written.lines().count(), 2, "{written}");
+    let cut = output(&["generate", "--regex", "a+[a-z]", "--stop", "a", "x"]);
+    assert_eq!(cut.code, 1, "{cut:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), written);
+}
+
+#[test]
+fn an_input_is_not_replaced_by_the_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = "Ada is 36\n{}\n";
+    let input = write(dir.path(), "in.jsonl", lines);
+    let schema = write(dir.path(), "s.json", PERSON);
+    let refuses = |run: &Run| {
+        run.is_bad_input(&["is an input, and --output would replace it"]);
+        assert_eq!(fs::read_to_string(&input).unwrap(), lines);
+        assert_eq!(fs::read_to_string(&schema).unwrap(), PERSON);
+    };
+    let mut extract = structgen(["extract", "--jsonl", "--schema"]);
+    extract.arg(&schema).arg("--file").arg(&input);
+    refuses(&run(extract.arg("-o").arg(&input)));
+    let mut check = structgen(["check", "--schema"]);
+    check.arg(&schema).arg("x");
+    refuses(&run(check.arg("-o").arg(dir.path().join("./s.json"))));
+    let mut check = structgen(["check", "--jsonl", "--regex", "a"]);
+    refuses(&run(check.arg(&input).arg("-o").arg(&input)));
+    let mut resume = structgen(["extract", "--jsonl", "--schema"]);
+    resume.arg(&schema).arg("--file").arg(&input);
+    let resumed = run(resume.arg("--resume").arg(&input));
+    resumed.is_bad_input(&["in.jsonl is the input", "--resume"]);
+    assert_eq!(fs::read_to_string(&input).unwrap(), lines);
+    #[cfg(target_os = "linux")]
+    {
+        let redirected = { structgen(["check", "--jsonl", "--regex", "a", "-", "-o"]) }
+            .arg(&input)
+            .stdin(fs::File::open(&input).unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(redirected.status.code(), Some(2), "{redirected:?}");
+        assert_eq!(fs::read_to_string(&input).unwrap(), lines);
+    }
 }
 
 #[test]
