@@ -149,7 +149,7 @@ impl SettingsArgs {
         if let Some(path) = &self.params {
             let form = read_form(path)?;
             has_seed = form.pointer("/options/sampling/seed").is_some();
-            settings = serde_json::from_value(form)
+            settings = from_form(&form)
                 .with_context(|| format!("the parameters {} cannot be used", path.display()))?;
         }
         if let Some(task) = self.task {
@@ -203,6 +203,9 @@ impl SettingsArgs {
             let Some((name, value)) = setting.split_once('=') else {
                 bail!("--set takes NAME=VALUE, such as top_h=0.4, and {setting:?} has no =");
             };
+            if name.trim().is_empty() {
+                bail!("--set takes NAME=VALUE, such as top_h=0.4, and {setting:?} has no name");
+            }
             set(&mut settings, name.trim(), value)?;
         }
         if let Some(count) = &self.outputs {
@@ -214,6 +217,9 @@ impl SettingsArgs {
             };
             set(&mut settings, name, count)?;
             settings.has_count = true;
+        }
+        if settings.options.sequences == 0 {
+            bail!("sequences is 0, and must be a whole number, 1 or more");
         }
         if self.strategy.as_deref() == Some(GREEDY) && settings.options.sampling.temperature != 0.0
         {
@@ -280,6 +286,35 @@ fn read_form(path: &Path) -> anyhow::Result<Value> {
         false => serde_json::from_str(&text).map_err(anyhow::Error::from),
     };
     form.with_context(|| format!("the parameters {name} cannot be used"))
+}
+
+/// Deserialises a file's parameters.
+fn from_form(form: &Value) -> anyhow::Result<Settings> {
+    let settings: Settings = serde_json::from_value(form.clone())?;
+    match list_for_object(form, &serde_json::to_value(&settings)?) {
+        None => Ok(settings),
+        Some(pointer) if pointer.is_empty() => bail!("they must be an object, and are a list"),
+        Some(pointer) => bail!("{pointer} must be an object, and is a list"),
+    }
+}
+
+/// Returns the JSON Pointer of a list that was read as an object: serde accepts the values of a struct without their
+/// names, in the order of its fields.
+fn list_for_object(given: &Value, read: &Value) -> Option<String> {
+    match (given, read) {
+        (Value::Array(_), Value::Object(_)) => Some(String::new()),
+        (Value::Object(given), Value::Object(read)) => given.iter().find_map(|(key, given)| {
+            let below = list_for_object(given, read.get(key)?)?;
+            Some(format!("/{key}{below}"))
+        }),
+        (Value::Array(given), Value::Array(read)) => {
+            let mut pairs = given.iter().zip(read).enumerate();
+            pairs.find_map(|(index, (given, read))| {
+                Some(format!("/{index}{}", list_for_object(given, read)?))
+            })
+        }
+        _ => None,
+    }
 }
 
 impl Settings {

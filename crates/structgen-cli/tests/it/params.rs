@@ -49,8 +49,15 @@ fn every_parameter_is_listed_and_each_is_explained() {
 
 #[test]
 fn what_makes_no_sense_is_told_before_a_model_is_loaded() {
-    let cases: [(&[&str], &[&str]); 7] = [
+    let cases: [(&[&str], &[&str]); 11] = [
         (&["--set", "top_hh=1"], &["top_hh", "top_h"]),
+        (
+            &["--set", "tempereture=1"],
+            &["\"tempereture\"; did you mean temperature?"],
+        ),
+        (&["--set", "max_tokens=1"], &["max_new_tokens"]),
+        (&["--set", "=3"], &["\"=3\" has no name"]),
+        (&["-n", "0"], &["sequences", "1 or more"]),
         (&["--set", "top_h=2"], &["top_h", "from 0 to 1"]),
         (&["--top-p", "x"], &["top_p", "\"x\"", "from 0 to 1"]),
         (&["--set", "width=4"], &["beam.width", "sample"]),
@@ -99,6 +106,34 @@ fn a_file_of_parameters_is_as_good_as_flags() {
     let wrong = write(dir.path(), "w.toml", "[options]\nmax_tokens = 30\n");
     let mut command = structgen(["generate", "x", "--params"]);
     run(command.arg(wrong)).is_bad_input(&["w.toml", "max_tokens", "max_new_tokens"]);
+}
+
+#[test]
+fn objects_in_a_file_of_parameters_are_no_lists() {
+    let dir = tempfile::tempdir().unwrap();
+    let generate = |file: &str| {
+        let file = write(dir.path(), "p.json", file);
+        let mut command = structgen(["generate", "x", "--model", "/nowhere", "--params"]);
+        run(command.arg(file))
+    };
+    for (file, pointer) in [
+        ("[]", "they"),
+        (r#"[{"sampling": {"temperature": 1}}]"#, "they"),
+        (r#"{"options": []}"#, "/options"),
+        (r#"{"options": {"sampling": []}}"#, "/options/sampling"),
+        (
+            r#"{"options": {"sampling": {"dry": [0.8]}}}"#,
+            "/options/sampling/dry",
+        ),
+        (r#"{"strategy": ["beam"]}"#, "/strategy"),
+        (r#"{"schema": []}"#, "/schema"),
+    ] {
+        generate(file).is_bad_input(&["p.json", &format!("{pointer} must be an object")]);
+    }
+    generate(r#"{"options": {"sequences": 0}}"#).is_bad_input(&["sequences is 0"]);
+    // Lists of values are lists.
+    let lists = r#"{"options": {"stop": ["x"], "sampling": {"bad_words": [[1, 2]]}}}"#;
+    generate(lists).is_bad_input(&["/nowhere"]);
 }
 
 #[test]

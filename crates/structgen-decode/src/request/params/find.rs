@@ -53,9 +53,10 @@ pub enum ParameterError {
 }
 
 fn near_names(near: &[&'static str]) -> String {
-    match near.is_empty() {
-        true => String::new(),
-        false => format!("; there are {}", near.join(", ")),
+    match near {
+        [] => String::new(),
+        [name] => format!("; did you mean {name}?"),
+        [names @ .., last] => format!("; did you mean {} or {last}?", names.join(", ")),
     }
 }
 
@@ -179,16 +180,18 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Returns names that are within a few letters of the wanted one, or that contain it.
+/// Returns names that are within a few letters of the wanted one, or that contain it, or all of its words.
 fn near(table: &[Parameter], wanted: &str) -> Vec<&'static str> {
-    if wanted.len() > LONGEST_MISSPELT {
+    if wanted.is_empty() || wanted.len() > LONGEST_MISSPELT {
         return Vec::new();
     }
     let mut near: Vec<(usize, &'static str)> = Vec::new();
     for row in table {
         let last = row.name.rsplit('.').next().unwrap_or(row.name);
         let distance = distance(last, wanted).min(distance(row.name, wanted));
-        let is_part = wanted.len() > 2 && row.name.contains(wanted);
+        let has_word = |word: &str| row.name.split(['.', '_']).any(|own| own == word);
+        let is_part =
+            wanted.len() > 2 && (row.name.contains(wanted) || wanted.split('_').all(has_word));
         if distance <= 2 || is_part {
             near.push((distance, row.name));
         }

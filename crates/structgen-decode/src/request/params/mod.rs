@@ -24,7 +24,7 @@ use super::{GenerateError, GenerateOptions, Strategy};
 /// params.set("dry.multiplier", "0.5")?;
 /// assert_eq!(params.options.sampling.dry.as_ref().map(|dry| dry.multiplier), Some(0.5));
 /// let error = params.set("top_hh", "0.4").unwrap_err();
-/// assert_eq!(error.to_string(), r#"there is no parameter "top_hh"; there are top_h, contrastive_search.top_k, top_k, top_p"#);
+/// assert_eq!(error.to_string(), r#"there is no parameter "top_hh"; did you mean top_h, contrastive_search.top_k, top_k or top_p?"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

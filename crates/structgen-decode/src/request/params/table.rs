@@ -283,7 +283,7 @@ pub const PARAMETERS: &[Parameter] = &[
         "Order of the samplers: structgen, llama.cpp, hf, or their names",
     ),
     // Where outputs end, and what to report about them.
-    option("sequences", COUNT, "Number of outputs to generate"),
+    option("sequences", AT_LEAST_ONE, "Number of outputs to generate"),
     option(
         "max_new_tokens",
         COUNT,

@@ -204,6 +204,9 @@ fn what_cannot_be_set_is_told_by_name_range_and_near_names() {
     for (name, value) in [
         ("top_hh", "1"),
         ("penalty", "1"),
+        ("max_tokens", "1"),
+        ("tempereture", "1"),
+        ("", "1"),
         ("alpha", "1"),
         ("width", "4"),
         ("top_h", "1.5"),
@@ -223,8 +226,11 @@ fn what_cannot_be_set_is_told_by_name_range_and_near_names() {
     }
     assert_eq!(params, Params::default());
     expect_test::expect![[r#"
-        there is no parameter "top_hh"; there are top_h, contrastive_search.top_k, top_k, top_p
-        there is no parameter "penalty"; there are beam.length_penalty, presence_penalty, beam.diversity_penalty, frequency_penalty, repetition_penalty
+        there is no parameter "top_hh"; did you mean top_h, contrastive_search.top_k, top_k or top_p?
+        there is no parameter "penalty"; did you mean beam.length_penalty, presence_penalty, beam.diversity_penalty, frequency_penalty or repetition_penalty?
+        there is no parameter "max_tokens"; did you mean max_new_tokens?
+        there is no parameter "tempereture"; did you mean temperature?
+        there is no parameter ""
         "alpha" may be any of contrastive.alpha, contrastive_search.alpha: give the name in full
         beam.width is a parameter of the strategy beam, and the strategy is sample: choose beam first
         top_h is "1.5", and must be a number, from 0 to 1
@@ -238,7 +244,7 @@ fn what_cannot_be_set_is_told_by_name_range_and_near_names() {
         dry is "{\"multiplyer\": 1}", and must be on, off, or a JSON object: unknown field `multiplyer`, expected one of `multiplier`, `base`, `allowed_length`, `range`, `breakers`
         suppress is "1,x", and must be token ids with commas between them
         strategy is "beams", and must be sample, speculate, beam, guidance, contrastive, contrastive_search, asap, rejection or smc
-        sequences is "none", and must be a whole number, 0 or more"#]].assert_eq(&errors.join("\n"));
+        sequences is "none", and must be a whole number, 1 or more"#]].assert_eq(&errors.join("\n"));
 }
 
 #[test]
