@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
@@ -39,8 +40,8 @@ pub(crate) struct ModelArgs {
     /// Device to run the model on: cpu, cuda or cuda:N; if it is unavailable, the command fails
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// Number of threads per run on the CPU
-    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
+    /// Number of threads per run on the CPU, at most 4 per core
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Run each token on its own. For dynamically quantised models, whose output otherwise depends on what else is in
     /// the batch
@@ -61,6 +62,23 @@ pub(crate) fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
 pub(crate) fn at_least_one<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse()
         .map_err(|_| "it must be a whole number, 1 or more")
+}
+
+/// Maximum number of threads or sessions per core. More of them only take time and memory.
+const MOST_PER_CORE: NonZeroUsize = NonZeroUsize::new(4).unwrap();
+
+/// Checks a number of threads or sessions to run in parallel.
+pub(crate) fn parallel(count: NonZeroUsize) -> Result<NonZeroUsize, String> {
+    match thread::available_parallelism().map(|cores| cores.saturating_mul(MOST_PER_CORE)) {
+        Ok(most) if count > most => Err(format!(
+            "it must be at most {most}, {MOST_PER_CORE} times the number of cores"
+        )),
+        _ => Ok(count),
+    }
+}
+
+fn thread_count(text: &str) -> Result<NonZeroUsize, String> {
+    parallel(at_least_one(text)?)
 }
 
 /// A model, and where to find the ONNX Runtime library and the vocabulary's tables.

@@ -5,6 +5,7 @@
 //! standard error.
 
 mod args;
+mod arguments;
 mod chat_args;
 mod commands;
 mod constraint_args;
@@ -113,10 +114,10 @@ fn main() -> ExitCode {
     if let Some(args) = commands::tables::requested() {
         return commands::tables::start(args).unwrap_or_else(|failure| failure.report());
     }
-    let matches = command_line().color(ColorArg::of_arguments()).get_matches();
-    let cli = match Cli::from_arg_matches(&matches) {
+    let parsed = arguments::parse(|| command_line().color(ColorArg::of_arguments()));
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => return arguments::report(&error),
     };
     if let Err(error) = cli.output.open() {
         return Failure::from(error).report();

@@ -53,7 +53,7 @@ struct LineAnswer {
     error: Option<String>,
 }
 
-/// Checks each line against one constraint, each with its own deadline. If lines are JSON, empty ones are skipped.
+/// Checks each line against one constraint, each with its own deadline.
 pub(crate) fn run_texts(
     explainer: &Explainer,
     timeout: &TimeoutArgs,
@@ -64,9 +64,6 @@ pub(crate) fn run_texts(
     for (line, number) in input.split(b'\n').zip(1..) {
         let line = line?;
         let text = line.strip_suffix(b"\r").unwrap_or(&line);
-        if is_json && text.trim_ascii().is_empty() {
-            continue;
-        }
         let (accepted, error) = check_line(explainer, timeout, text, is_json);
         refused += u64::from(accepted == Some(false));
         unknown += u64::from(accepted.is_none());

@@ -18,7 +18,7 @@ use structgen::{Error, Extracting, Extraction, LongText, SchemaExtractor, Strate
 use super::extract_jsonl::{self, Answer, Extracts};
 use super::generate::failure;
 use crate::Outcome;
-use crate::args::{ModelArgs, at_least_one, read_schema};
+use crate::args::{ModelArgs, at_least_one, parallel, read_schema};
 use crate::error::DONE;
 use crate::extraction::{ExtractionArgs, PassedOn, note_ungrounded};
 use crate::input::{TEXT_OR_LINES, TextArgs};
@@ -48,9 +48,9 @@ pub(crate) struct Args {
     /// Read one text per line: plain text, or an object {"text":…} with an optional "id"
     #[arg(long, conflicts_with_all = ["outputs", "events", "pretty"])]
     jsonl: bool,
-    /// Number of texts to process in parallel, each in its own model session with its own copy of the weights [default:
-    /// the number of cores; 1 with --model, where one session batches texts; 8 with --server, where it is the number of
-    /// concurrent requests]
+    /// Number of texts to process in parallel, each in its own model session with its own copy of the weights; at most
+    /// 4 per core [default: the number of cores; 1 with --model, where one session batches texts; 8 with --server, where
+    /// it is the number of concurrent requests, without a maximum]
     #[arg(long, value_name = "N", requires = "jsonl", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Append to a file, and skip the input lines that it already covers. Line n of the file belongs to line n of the
@@ -169,7 +169,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         let lines = args.text.open_lines()?;
         let output = extract_jsonl::Output::open(args.resume.as_deref())?;
-        let extractor = extractor(args.workers())?;
+        let extractor = extractor(args.workers()?)?;
         let mut local = Local {
             extractor,
             results: &args.results,
@@ -230,13 +230,15 @@ impl Extracts for Local<'_> {
 
 impl Args {
     /// Returns the number of sessions to run in parallel.
-    fn workers(&self) -> NonZeroUsize {
-        let default = match self.model.model {
+    fn workers(&self) -> anyhow::Result<NonZeroUsize> {
+        if let Some(jobs) = self.jobs {
+            return parallel(jobs).map_err(|error| anyhow!("--jobs is {jobs}, and {error}"));
+        }
+        Ok(match self.model.model {
             // Several copies of a larger model's weights may not fit into memory.
             Some(_) if !self.results.small_first => NonZeroUsize::MIN,
             _ => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-        };
-        self.jobs.unwrap_or(default)
+        })
     }
 
     /// Extracts from one text.

@@ -186,6 +186,16 @@ fn nonsense_on_the_command_line_is_told() {
 }
 
 #[test]
+#[cfg(unix)]
+fn an_argument_that_is_not_utf_8_is_an_error_of_usage() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut command = structgen(["check", "--regex", "a"]);
+    let run = run(command.arg(std::ffi::OsStr::from_bytes(b"\xFF")));
+    assert_eq!((run.code, run.out.as_str()), (2, ""), "{run:?}");
+    assert!(run.err.contains("UTF-8"), "{run:?}");
+}
+
+#[test]
 fn a_grammar_error_marks_the_place() {
     let dir = tempfile::tempdir().unwrap();
     let grammar = write(dir.path(), "g.gbnf", "root ::= \"a\" |\n  missing");

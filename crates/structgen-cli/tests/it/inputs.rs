@@ -120,10 +120,10 @@ fn lines_are_texts_where_a_constraint_is_named() {
         .collect();
     assert_eq!(
         Value::from(verdicts),
-        json!([[1, true], [3, false], [4, true], [5, false]])
+        json!([[1, true], [2, false], [3, false], [4, true], [5, false]])
     );
     assert!(
-        answers[1]["error"]
+        answers[2]["error"]
             .as_str()
             .unwrap()
             .starts_with("at byte 9"),
@@ -173,6 +173,16 @@ fn values_may_begin_with_a_minus_sign() {
     let check = |pattern, text| run(&mut structgen(["check", "--regex", pattern, text])).code;
     assert_eq!(check("-?[0-9]+", "-5"), 0);
     assert_eq!(check("[0-9]+", "-5"), 1);
+    for text in ["-5 degrees", "--five degrees", "-x = 3"] {
+        assert_eq!(check(".* .*", text), 0, "{text}");
+        let after_options = run(&mut structgen(["check", text, "--regex", ".* .*"]));
+        assert_eq!(after_options.code, 0, "{after_options:?}");
+    }
+    for misspelt in [&["--regexx", "a"][..], &["--regexx=a b"], &["-y"]] {
+        let refused = run(structgen(["check"]).args(misspelt));
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains("unexpected argument"), "{refused:?}");
+    }
     let no_model = ["--model", "/nonexistent"];
     for flags in [
         &["generate", "x", "--chat", "--system", "-x y"][..],
@@ -202,6 +212,14 @@ fn values_may_begin_with_a_minus_sign() {
         (
             &["generate", "x", "--threads", "-1"],
             "it must be a whole number, 1 or more",
+        ),
+        (
+            &["generate", "x", "--threads", "100000"],
+            "times the number of cores",
+        ),
+        (
+            &["extract", "--jsonl", "--schema", "{}", "--jobs", "100000"],
+            "--jobs is 100000, and it must be at most",
         ),
         (
             &["extract", "x", "--schema", "{}", "--alternatives", "0"],

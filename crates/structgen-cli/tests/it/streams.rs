@@ -29,7 +29,9 @@ fn a_full_standard_output_is_an_error() {
     let schema = schema(dir.path());
     let extract = ["extract", "--schema", &schema, "Ada is 36"];
     let generate = ["generate", "--set", "max_new_tokens=4000", "Ada is 36"];
-    for args in [&extract[..], &generate, &["params"]] {
+    let help = [&["--help"][..], &["extract", "--help"], &["--version"]];
+    let commands = [&extract[..], &generate, &["params"]];
+    for args in commands.into_iter().chain(help) {
         let run = redirected(args, "> /dev/full");
         assert_eq!(run.code, 2, "{run:?}");
         assert!(run.err.contains("No space left on device"), "{run:?}");
@@ -60,7 +62,7 @@ fn a_reader_that_goes_away_is_no_error_of_any_command() {
     runtime();
     let dir = tempfile::tempdir().unwrap();
     let schema = schema(dir.path());
-    let commands: [&[&str]; 4] = [
+    let commands: [&[&str]; 5] = [
         &[
             "generate",
             "--set",
@@ -79,6 +81,7 @@ fn a_reader_that_goes_away_is_no_error_of_any_command() {
         ],
         &["extract", "--schema", &schema, "--events", "Ada is 36"],
         &["params"],
+        &["generate", "--help"],
     ];
     for args in commands {
         let mut command = structgen(args);
