@@ -32,7 +32,8 @@ use crate::tool_args::{ToolArgs, ToolsFile, read_structural_tag};
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Text is printed as it comes. Several outputs (-n, --strategy beam) are a line of JSON each, with score, log_prob and weight \
-    where the strategy has them.\n\nExit codes: 0 done, 1 the output was cut before it was complete, 2 bad input."
+    where the strategy has them.\n\nExit codes: 0 done, which includes free text that ends at --max-tokens; 1 a constrained output was cut before it was \
+    complete, as by --stop; 2 bad input, which includes a --max-tokens within which no output can be complete."
 )]
 pub(crate) struct Args {
     #[command(flatten)]

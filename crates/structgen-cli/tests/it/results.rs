@@ -181,3 +181,18 @@ fn each_of_several_documents_is_on_one_line_whatever_whitespace_the_model_writes
     let several = extract(&["-n", "2", "--temperature", "1", "--seed", "1"]);
     assert_eq!(lines(&several).len(), 2, "{several}");
 }
+
+#[test]
+fn free_text_is_done_at_its_limit_and_constrained_text_is_cut() {
+    runtime();
+    let generate = |flags: &[&str]| {
+        let mut command = structgen(["generate", "--max-tokens", "3", "Hi"]);
+        run(command.args(flags))
+    };
+    let free = generate(&[]);
+    assert_eq!(free.code, 0, "{free:?}");
+    generate(&["--regex", "[a-z]{200}"]).is_bad_input(&["3 are allowed"]);
+    let cut = generate(&["--regex", "a+[a-z]", "--stop", "a"]);
+    assert_eq!(cut.code, 1, "{cut:?}");
+    assert!(cut.err.contains("before it was complete"), "{cut:?}");
+}
