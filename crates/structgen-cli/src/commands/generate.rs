@@ -17,7 +17,7 @@ use structgen_lab::heldout::Score;
 
 use crate::Outcome;
 use crate::args::{ModelArgs, SchemaFile, read_grammar, read_schema};
-use crate::chat_args::ChatArgs;
+use crate::chat_args::{ChatArgs, Prompt};
 use crate::error::{DONE, Failure};
 use crate::extraction::note_ungrounded;
 use crate::input::{TextArgs, read_text_file};
