@@ -230,3 +230,55 @@ fn a_file_to_resume_has_a_document_in_each_line() {
         assert_eq!(fs::read_to_string(&out).unwrap(), done);
     }
 }
+
+#[test]
+fn a_file_that_is_no_output_keeps_its_last_line() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let input = write(dir.path(), "in.txt", "Ada is 36\nBob is 7\n");
+    for notes in [
+        "my notes, without a line break at the end",
+        "{}\nand a last line",
+    ] {
+        let out = write(dir.path(), "notes.txt", notes);
+        let mut command = extract(&schema, &input, &["--resume"]);
+        run(command.arg(&out)).is_bad_input(&["notes.txt", "no"]);
+        assert_eq!(fs::read_to_string(&out).unwrap(), notes);
+    }
+    // A document is complete without the line break that follows it.
+    let out = write(dir.path(), "out.jsonl", "{\"name\":\"Ada\"}");
+    let mut command = extract(&schema, &input, &["--resume"]);
+    assert_eq!(run(command.arg(&out)).code, 0);
+    let all = fs::read_to_string(&out).unwrap();
+    assert!(all.starts_with("{\"name\":\"Ada\"}\n"), "{all}");
+    assert_eq!(all.lines().count(), 2, "{all}");
+}
+
+#[test]
+fn errors_of_an_earlier_run_still_count() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let lines = "{\"id\": 1, \"txt\": \"x\"}\n{\"id\": 2, \"text\": \"Ada is 36\"}\n";
+    let input = write(dir.path(), "in.jsonl", lines);
+    let out = dir.path().join("out.jsonl");
+    for _ in 0..2 {
+        let mut command = extract(&schema, &input, &["--resume"]);
+        run(command.arg(&out)).is_bad_input(&["1 of 2 lines could not be done"]);
+    }
+    assert_eq!(fs::read_to_string(&out).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn two_runs_do_not_write_to_one_file() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let input = write(dir.path(), "in.txt", "Ada is 36\n");
+    let out = write(dir.path(), "out.jsonl", "");
+    let other = fs::File::open(&out).unwrap();
+    other.lock().unwrap();
+    let mut command = extract(&schema, &input, &["--resume"]);
+    run(command.arg(&out)).is_bad_input(&["out.jsonl", "another process"]);
+}

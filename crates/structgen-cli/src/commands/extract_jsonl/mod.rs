@@ -3,6 +3,7 @@
 mod input;
 mod output;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
@@ -10,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::Outcome;
@@ -19,6 +20,7 @@ use crate::extraction::note_ungrounded_in_line;
 use crate::interrupt;
 use crate::output::{error, shows_progress, tell};
 use input::Line;
+use output::Earlier;
 pub(crate) use output::Output;
 
 /// Extracts from several texts at a time: a local model, or a server.
@@ -63,11 +65,13 @@ struct Pending<R> {
 }
 
 /// The line of the output for a text that could not be done.
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 struct ErrorLine<'l> {
-    error: &'l str,
+    #[serde(borrow)]
+    error: Cow<'l, str>,
     line: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     id: Option<&'l RawValue>,
 }
 
@@ -99,9 +103,13 @@ pub(crate) fn run<E: Extracts>(
                 }
             };
             number += 1;
-            if output.has(number, &line)? {
-                progress.inc(1);
-                continue;
+            match output.earlier(number, &line)? {
+                Earlier::Nothing => {}
+                earlier => {
+                    bad += u64::from(matches!(earlier, Earlier::Error));
+                    progress.inc(1);
+                    continue;
+                }
             }
             let found =
                 { line.text.map_err(anyhow::Error::msg) }.and_then(|text| extractor.submit(text));
@@ -138,7 +146,7 @@ pub(crate) fn run<E: Extracts>(
                 let error = format!("{error:#}");
                 progress.suspend(|| tell(&format!("line {number}: {error}")));
                 serde_json::to_string(&ErrorLine {
-                    error: &error,
+                    error: error.into(),
                     line: number,
                     id: id.as_deref(),
                 })?

@@ -1,14 +1,16 @@
 //! Where the lines of `extract --jsonl` go, and which of them an earlier run wrote.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use structgen_artifact::is_special;
 
+use super::ErrorLine;
 use super::input::Line;
 use crate::output::write_line;
 
@@ -24,6 +26,23 @@ struct Resumed {
     file: File,
 }
 
+/// What an earlier run wrote for a line of the input.
+pub(super) enum Earlier {
+    Nothing,
+    Result,
+    /// Why it could not be done.
+    Error,
+}
+
+impl Earlier {
+    fn of(line: &str, number: u64) -> Self {
+        match serde_json::from_str::<ErrorLine<'_>>(line) {
+            Ok(error) if error.line == number => Self::Error,
+            _ => Self::Result,
+        }
+    }
+}
+
 impl Output {
     /// Opens standard output, or a file, which is truncated after its last complete line.
     pub(crate) fn open(resume: Option<&Path>) -> anyhow::Result<Self> {
@@ -31,14 +50,14 @@ impl Output {
         Ok(Self { resumed })
     }
 
-    /// Returns whether an earlier run wrote the output of this input line.
-    pub(super) fn has(&mut self, number: u64, line: &Line) -> anyhow::Result<bool> {
+    /// Returns what an earlier run wrote for this input line.
+    pub(super) fn earlier(&mut self, number: u64, line: &Line) -> anyhow::Result<Earlier> {
         let Some(resumed) = &mut self.resumed else {
-            return Ok(false);
+            return Ok(Earlier::Nothing);
         };
         let path = resumed.path.display();
         let Some(done) = resumed.done.next() else {
-            return Ok(false);
+            return Ok(Earlier::Nothing);
         };
         let done = done.with_context(|| format!("line {number} of {path} cannot be read"))?;
         let is_no = |what: &str| {
@@ -47,16 +66,21 @@ impl Output {
         let Some(id) = &line.id else {
             // The document itself, which need not be an object.
             serde_json::from_str::<IgnoredAny>(&done).with_context(|| is_no("JSON"))?;
-            return Ok(true);
+            return Ok(Earlier::of(&done, number));
         };
+        let is_result = |name: &str| matches!(name, "value" | "error");
+        let earlier = Earlier::of(&done, number);
         let done: BTreeMap<String, Box<RawValue>> =
             serde_json::from_str(&done).with_context(|| is_no("JSON object"))?;
+        if !done.keys().any(|name| is_result(name)) {
+            bail!(is_no("result"));
+        }
         if done.get("id").map(|done| done.get()) != Some(id.get()) {
             bail!(
                 "line {number} of the input has the id {id}, and line {number} of {path} has not: it is the output of another input"
             );
         }
-        Ok(true)
+        Ok(earlier)
     }
 
     /// Returns an error if the output has more lines than the input.
@@ -83,37 +107,66 @@ impl Output {
 
 impl Resumed {
     fn open(path: &Path) -> anyhow::Result<Self> {
-        let open = || -> io::Result<Self> {
-            let mut options = OpenOptions::new();
-            let file = options.read(true).append(true).create(true).open(path)?;
-            let end = end_of_lines(&file)?;
-            file.set_len(end)?;
-            // Lines that this run appends are not from the earlier run.
-            let done = File::open(path)?.take(end);
-            Ok(Self {
-                path: path.to_owned(),
-                done: BufReader::new(done).lines(),
-                file,
-            })
-        };
-        open().with_context(|| format!("{} cannot be continued", path.display()))
+        Self::try_open(path).with_context(|| format!("{} cannot be continued", path.display()))
+    }
+
+    fn try_open(path: &Path) -> anyhow::Result<Self> {
+        if is_special(path) {
+            bail!("it is no regular file");
+        }
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).append(true).create(true).open(path)?;
+        // It is unlocked when it is closed.
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => bail!("another process writes to it"),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Ok(()) => {}
+        }
+        let mut lines = Lines::of(&file)?;
+        if let Some(last) = lines.unended.take() {
+            match serde_json::from_slice::<IgnoredAny>(&last) {
+                // A number may have had more digits.
+                Ok(_) if !last.last().is_some_and(u8::is_ascii_digit) => {
+                    file.write_all(b"\n")?;
+                    lines.end += last.len() as u64 + 1;
+                }
+                Err(error) if !error.is_eof() => {
+                    bail!("its last line is not the beginning of a result: {error}")
+                }
+                _ => file.set_len(lines.end)?,
+            }
+        }
+        // Lines that this run appends are not from the earlier run.
+        let done = File::open(path)?.take(lines.end);
+        Ok(Self {
+            path: path.to_owned(),
+            done: BufReader::new(done).lines(),
+            file,
+        })
     }
 }
 
-/// Returns the number of bytes up to the end of the last complete line.
-fn end_of_lines(file: &File) -> io::Result<u64> {
-    let mut reader = BufReader::new(file);
-    let (mut at, mut end) = (0, 0);
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(end);
+/// The lines of a file.
+struct Lines {
+    /// The number of bytes up to the end of the last complete line.
+    end: u64,
+    /// What follows it.
+    unended: Option<Vec<u8>>,
+}
+
+impl Lines {
+    fn of(file: &File) -> io::Result<Self> {
+        let mut reader = BufReader::new(file);
+        let mut end = 0;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line)?;
+            if line.last() != Some(&b'\n') {
+                let unended = (read > 0).then_some(line);
+                return Ok(Self { end, unended });
+            }
+            end += read as u64;
         }
-        if let Some(last) = buffer.iter().rposition(|&byte| byte == b'\n') {
-            end = at + last as u64 + 1;
-        }
-        let read = buffer.len();
-        at += read as u64;
-        reader.consume(read);
     }
 }
