@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arena::{Arena, NodeId};
 use super::steps::Steps;
@@ -18,6 +18,8 @@ const STEPS: usize = 4;
 pub(super) struct Liveness {
     /// The costs of the expressions that were searched; `None` if there is no string.
     searched: FxHashMap<NodeId, Option<u32>>,
+    /// Supersets whose search was too long.
+    unproven: FxHashSet<NodeId>,
     /// Bytes of short completions, the most recent first.
     guesses: Vec<u8>,
 }
@@ -53,9 +55,17 @@ impl Liveness {
             let relaxed = steps.arena.relaxed(id);
             // If even that search is too long, it proves nothing.
             let few = limit.min(MOST_RELAXED);
-            if relaxed != id && self.search(relaxed, steps, few) == Ok(false) {
-                self.searched.insert(id, None);
-                return Ok(false);
+            if relaxed != id && !self.unproven.contains(&relaxed) {
+                match self.search(relaxed, steps, few) {
+                    Ok(false) => {
+                        self.searched.insert(id, None);
+                        return Ok(false);
+                    }
+                    Ok(true) => {}
+                    Err(_) => {
+                        self.unproven.insert(relaxed);
+                    }
+                }
             }
         }
         self.search(id, steps, limit)

@@ -51,12 +51,12 @@ impl Arena {
         let mut parts = Vec::new();
         let mut rest = Some(id);
         while let Some(at) = rest {
-            let (first, behind) = match *self.node(at) {
-                Node::Concat(first, behind) => (first, Some(behind)),
+            let (first, after) = match *self.node(at) {
+                Node::Concat(first, after) => (first, Some(after)),
                 _ => (at, None),
             };
             parts.push(self.relaxed_at(first, depth + 1));
-            rest = behind;
+            rest = after;
         }
         let parts = parts.into_iter().rev();
         parts.fold(Self::EMPTY, |chain, part| self.concat(part, chain))

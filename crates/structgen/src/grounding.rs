@@ -22,8 +22,8 @@ pub(crate) struct Grounding {
 }
 
 impl Grounding {
-    /// Binds a constraint to a text. If all of its values are too long to be written in `room` tokens, it counts as a
-    /// text without values.
+    /// Binds a constraint to a text. Words that cannot be written in `room` tokens are no values; if there are any and one
+    /// might be needed, values come from the longest part of the text without them.
     pub(crate) fn of(
         constraint: &CompiledConstraint,
         text: &str,
@@ -31,9 +31,21 @@ impl Grounding {
     ) -> crate::Result<Self> {
         let input = Arc::new(recognized_input(text)?);
         let mut bound = constraint.bind(&input)?;
-        let may_exceed = text.split_whitespace().any(|word| word.len() > room);
-        if may_exceed && bound.constraint.matcher().completion_cost()? > room as u64 {
-            bound = constraint.bind(&Arc::new(recognized_input("")?))?;
+        let is_too_long = |word: &&str| word.len() > room;
+        let has_long = text.split_whitespace().any(|word| is_too_long(&word));
+        if has_long && bound.constraint.matcher().completion_cost()? > room as u64 {
+            let long = text.split_whitespace().filter(is_too_long);
+            let mut parts = Vec::new();
+            let mut rest = text;
+            for word in long {
+                if let Some((before, after)) = rest.split_once(word) {
+                    parts.push(before);
+                    rest = after;
+                }
+            }
+            parts.push(rest);
+            let longest = parts.into_iter().max_by_key(|part| part.len());
+            bound = constraint.bind(&Arc::new(recognized_input(longest.unwrap_or_default())?))?;
         }
         Ok(Self {
             input,

@@ -24,8 +24,8 @@ use crate::{Constraint, Extraction, Model, Request, Result, recognized_input};
 /// Maximum number of tokens per output, if the caller sets none.
 const MAX_NEW_TOKENS: usize = 4_096;
 
-/// The tokens that a value may have for each token of the prompt, and beyond these, if its parts come from a text.
-const GROUNDED_TOKENS: (usize, usize) = (4, 256);
+/// The tokens that a document may have for each token of the prompt, and beyond these, if the text lacks a value.
+const UNGROUNDED_TOKENS: (usize, usize) = (4, 256);
 
 /// The share of a context that a prompt may take before a text is read in windows: the rest is for the answer.
 const PROMPT_SHARE: (usize, usize) = (7, 8);
@@ -259,7 +259,8 @@ impl SchemaExtractor {
 
     /// Returns the request for a text, and the values in the text that may be used.
     pub(crate) fn prepare(&self, text: &str, prompt: Vec<TokenId>) -> Result<Prepared> {
-        let room = self.model.room_after(&prompt, MAX_NEW_TOKENS);
+        let most = self.options.max_new_tokens.unwrap_or(MAX_NEW_TOKENS);
+        let room = self.model.room_after(&prompt, most);
         let grounding = { self.is_grounded }
             .then(|| Grounding::of(&self.compiled, text, room))
             .transpose()?;
@@ -270,8 +271,10 @@ impl SchemaExtractor {
         let mut options = self.options.clone();
         if options.max_new_tokens.is_none() {
             let most = match &grounding {
-                Some(_) => most_grounded(&constraint, prompt.len())?,
-                None => MAX_NEW_TOKENS,
+                Some(grounding) if !grounding.ungrounded.is_empty() => {
+                    most_ungrounded(&constraint, prompt.len())?
+                }
+                _ => MAX_NEW_TOKENS,
             };
             options.max_new_tokens = Some(room.min(most));
         }
@@ -412,14 +415,11 @@ impl fmt::Debug for SchemaExtractor {
     }
 }
 
-/// Returns how many tokens a value may have whose parts come from a text: the keys are about those of the schema, and the
-/// rest is about the text. A value that the text lacks is written freely, and would otherwise go on to the end of the
-/// context.
-fn most_grounded(constraint: &CompiledConstraint, prompt: usize) -> Result<usize> {
+/// Returns how many tokens a document may have if the text lacks one of its values: that is written freely, and would
+/// otherwise go on to the end of the context.
+fn most_ungrounded(constraint: &CompiledConstraint, prompt: usize) -> Result<usize> {
     let least = constraint.matcher().completion_cost()?;
     let least = usize::try_from(least).unwrap_or(usize::MAX);
-    let (each, more) = GROUNDED_TOKENS;
-    Ok(least
-        .saturating_add(each * prompt + more)
-        .min(MAX_NEW_TOKENS.max(least)))
+    let (each, more) = UNGROUNDED_TOKENS;
+    Ok(least.saturating_add(each * prompt + more))
 }

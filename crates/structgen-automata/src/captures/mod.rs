@@ -187,7 +187,7 @@ impl CaptureProgram {
         self.find_within(pieces, terminals, is_complete, &mut MAX_STEPS.clone())
     }
 
-    /// Returns the same in at most so many steps, of which those left are returned as well.
+    /// As [`find`](Self::find), with a limit on steps; `steps` is left with what remains.
     ///
     /// # Errors
     /// As for [`find`](Self::find); then no steps are left.

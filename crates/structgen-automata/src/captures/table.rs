@@ -17,7 +17,7 @@ use crate::{LimitExceeded, Memory, Program, SetId, StepError};
 pub(super) const MAX_STEPS: u64 = 20_000_000;
 
 /// The steps that a network counts for, by its memory.
-const NETWORK_STEPS: u64 = 4_000;
+const NETWORK_STEPS: u64 = 200;
 
 /// The maximum number of keys for one text, at about 250 bytes each.
 const MAX_KEYS: u32 = 1_000_000;

@@ -93,15 +93,18 @@ impl Call<'_> {
                     None => domains.push((tallies, fresh.to_vec())),
                 }
             }
-            let domains = domains.into_iter().filter_map(|(tallies, domain)| {
-                let dearest = domain.iter().map(|(cost, _)| *cost).max()?;
-                let mut values: Vec<ValueId> = domain.into_iter().map(|it| it.1).collect();
-                values.sort();
-                values.dedup();
+            let domains = domains.into_iter().filter_map(|(tallies, mut domain)| {
+                domain.sort_unstable_by_key(|&(cost, value)| (value, cost));
+                domain.dedup_by_key(|&mut (_, value)| value);
+                // One of the cheapest that are enough is left, also if what was two domains has become one.
+                domain.sort_unstable();
+                domain.truncate(enough);
+                let dearest = domain.last()?.0;
+                let scarce = (domain.len() < enough).then(|| domain.iter().map(|it| it.1));
                 Some(Domain {
                     tallies,
                     cost: dearest.saturating_add(1),
-                    scarce: (values.len() < enough).then_some(values),
+                    scarce: scarce.map(Iterator::collect),
                 })
             });
             Ok(domains.collect())

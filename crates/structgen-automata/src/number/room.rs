@@ -1,6 +1,6 @@
 //! Room for the numbers that a schema names: more digits than the form allows, where a set has no shorter number.
 
-use structgen_grammar::{Decimal, NumberForm, NumberSet};
+use structgen_grammar::{Decimal, NumberBound, NumberForm, NumberSet};
 
 use super::{MAX_FORM_DIGITS, exponent};
 
@@ -20,9 +20,9 @@ pub(crate) fn with_room(set: &NumberSet, form: &NumberForm) -> NumberForm {
     }
     for bound in set.lower.iter().chain(&set.upper) {
         let bound = &bound.value;
-        let behind_point = bound.digits().len() as i64 - bound.exponent();
-        if behind_point > 0 {
-            form.fraction_digits = form.fraction_digits.max(least(behind_point + more));
+        let after_point = bound.digits().len() as i64 - bound.exponent();
+        if after_point > 0 {
+            form.fraction_digits = form.fraction_digits.max(least(after_point + more));
         }
         if form.exponent && !bound.is_zero() {
             let digits = (bound.exponent() - 1).unsigned_abs().checked_ilog10();
@@ -33,10 +33,16 @@ pub(crate) fn with_room(set: &NumberSet, form: &NumberForm) -> NumberForm {
     form
 }
 
-/// Returns the bound that is nearest to zero, if the set has no number below its size.
+/// Returns the bound that is nearest to zero, if zero is not in the set.
 fn nearest_to_zero(set: &NumberSet) -> Option<&Decimal> {
-    let lower = set.lower.as_ref().map(|bound| &bound.value);
-    let upper = set.upper.as_ref().map(|bound| &bound.value);
-    let above = lower.filter(|it| !it.is_zero() && !it.is_negative());
-    above.or(upper.filter(|it| it.is_negative()))
+    let excludes_zero = |bound: &&NumberBound, is_beyond: bool| {
+        is_beyond || bound.exclusive && bound.value.is_zero()
+    };
+    let lower = set.lower.as_ref().filter(|it| {
+        let value = &it.value;
+        excludes_zero(it, !value.is_zero() && !value.is_negative())
+    });
+    let upper = set.upper.as_ref();
+    let upper = upper.filter(|it| excludes_zero(it, it.value.is_negative()));
+    lower.or(upper).map(|bound| &bound.value)
 }

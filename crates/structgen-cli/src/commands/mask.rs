@@ -5,7 +5,7 @@ use structgen::explain::{Next, NextKey, NextTokens};
 use crate::Outcome;
 use crate::constraint_args::ConstraintArgs;
 use crate::error::{DONE, does_not_fit};
-use crate::explaining::{lines, next_rules, refusal, tokens};
+use crate::explaining::{code, lines, next_rules, refusal, tokens};
 use crate::input::TextArgs;
 use crate::output::{tell, write, write_line};
 use crate::vocabulary_args::VocabularyArgs;
@@ -37,10 +37,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         _ => args.text.read_bytes()?,
     };
     let Some(next) = explainer.next(&text)? else {
-        if let Some(explanation) = explainer.explain_beginning(&text)? {
-            tell(&refusal(&explanation, &text, &name));
-        }
-        return Ok(does_not_fit());
+        let Some(explanation) = explainer.explain_beginning(&text)? else {
+            return Ok(does_not_fit());
+        };
+        tell(&refusal(&explanation, &text, &name));
+        return Ok(code(&explanation));
     };
     let compiled = args
         .vocabulary

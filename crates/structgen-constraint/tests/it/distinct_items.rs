@@ -163,18 +163,18 @@ fn distinct_items_are_indented_like_others() {
     }
 }
 
-/// Some of six letters: the bits of a set.
+/// Some of six texts of different lengths: the bits of a set.
 fn some(random: &mut SplitMix) -> u32 {
     (random.below(63) + 1) as u32
 }
 
-fn letters(numbers: impl IntoIterator<Item = u32>) -> Value {
-    let letter = |number: u32| ["a", "b", "c", "d", "e", "f"][number as usize];
+fn texts_of(numbers: impl IntoIterator<Item = u32>) -> Value {
+    let letter = |number: u32| ["a", "bb", "cccccccc", "d", "eeeeeeeeeeeee", "ff"][number as usize];
     numbers.into_iter().map(letter).collect()
 }
 
 fn listed(set: u32) -> Value {
-    json!({"enum": letters((0..6).filter(|i| set >> i & 1 == 1))})
+    json!({"enum": texts_of((0..6).filter(|i| set >> i & 1 == 1))})
 }
 
 /// Returns all arrays of distinct numbers below 6 with up to `most` items.
@@ -237,7 +237,7 @@ fn tuples_of_distinct_items_that_are_counted_are_exactly_those_by_definition() {
         };
         let valid = all.iter().filter(is_valid);
         let valid: BTreeSet<String> = valid
-            .map(|items| letters(items.iter().copied()).to_string())
+            .map(|items| texts_of(items.iter().copied()).to_string())
             .collect();
         let text = schema.to_string();
         let options = SchemaOptions::new().with_whitespace(Whitespace::Compact);
@@ -260,4 +260,16 @@ fn tuples_of_distinct_items_that_are_counted_are_exactly_those_by_definition() {
         }
     }
     assert!(compiled > 150 && impossible > 50, "{compiled} {impossible}");
+}
+
+#[test]
+fn what_a_tuple_promises_to_cost_holds_once_a_count_is_met() {
+    let schema = r#"{"type": "array", "uniqueItems": true, "minItems": 4, "prefixItems": [{"type": "boolean"}],
+        "items": {"type": ["integer", "string"], "minLength": 50}, "contains": {"type": "integer"}}"#;
+    let options = SchemaOptions::new().with_whitespace(Whitespace::Compact);
+    let constraint = compile(compile_str(schema, &options).expect("a schema").grammar);
+    for seed in 0..40 {
+        walk_and_hold(&constraint, seed, 120);
+        walk_and_compare(&constraint, seed, 0);
+    }
 }

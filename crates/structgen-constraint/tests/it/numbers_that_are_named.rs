@@ -46,6 +46,10 @@ fn there_is_room_for_the_numbers_of_a_schema() {
             ),
             format!("[2,{digits}]"),
         ),
+        (
+            r#"{"exclusiveMinimum": 0, "type": "integer", "multipleOf": 1e25}"#.to_owned(),
+            format!("1{}", "0".repeat(25)),
+        ),
     ] {
         for profile in [Profile::Exact, Profile::Generate] {
             let options = SchemaOptions::new().with_profile(profile);

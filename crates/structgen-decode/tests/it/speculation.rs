@@ -323,10 +323,10 @@ fn sampled_outputs_under_a_schema_have_the_targets_distribution() {
 
 #[test]
 fn steering_by_the_budget_is_the_same_with_drafts() {
-    let schema = json!({"enum": [[1, 12], [12], 1]});
+    let schema = json!({"enum": [[1.5, 12.5], [12.5], 1.5]});
     const DRAWS: u32 = 20_000;
     for top_k in [0, 3] {
-        let options = hot(4.0, top_k, 9);
+        let options = hot(4.0, top_k, 12);
         let (plain, steered) = sample(&schema, &options, DRAWS, None);
         let (drafted, _) = sample(&schema, &options, DRAWS, Some(1));
         assert!(steered > 500, "{steered}");

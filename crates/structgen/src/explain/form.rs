@@ -1,6 +1,6 @@
 //! What the form of a profile refuses although no keyword does: its limits, and strings left out of a format.
 
-use structgen_frontend::json_schema::{Effect, Profile};
+use structgen_frontend::json_schema::{self, Effect, Profile};
 use structgen_grammar::{JsonForm, Whitespace};
 
 use super::Schema;
@@ -77,7 +77,7 @@ impl Form {
             }
             _ => return None,
         };
-        (limit > 0 && used == limit).then_some(FormLimit {
+        (limit > 0 && used >= limit).then_some(FormLimit {
             what,
             limit,
             profile: self.profile,
@@ -125,8 +125,13 @@ impl Form {
             let pointer = partial.keyword.strip_prefix('#')?;
             let format = document.pointer(pointer)?;
             let alone = serde_json::json!({"type": "string", "format": format});
-            let alone = Constraint::json_schema_str(&alone.to_string(), &schema.options).ok()?;
+            let alone = alone.to_string();
             let quoted = serde_json::Value::from(&*string).to_string();
+            let violated = json_schema::violations(&alone, "", &schema.options, &quoted);
+            if !violated.ok()?.is_empty() {
+                return None;
+            }
+            let alone = Constraint::json_schema_str(&alone, &schema.options).ok()?;
             let misfit = Checker::new(&alone).ok()?.check(quoted.as_bytes()).ok()?;
             Some(misfit.is_some())
         };

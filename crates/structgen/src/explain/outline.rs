@@ -106,10 +106,17 @@ impl Outline {
         (0..self.places.len()).find(|&place| self.pointer(place) == pointer)
     }
 
-    /// Returns the string value that contains a byte, if it has ended.
+    /// Returns the string value that contains a byte, if it has ended and the byte is not in its key.
     pub(super) fn string_at(&self, text: &[u8], offset: usize) -> Option<String> {
         let place = &self.places[self.innermost(offset)?];
         let written = std::str::from_utf8(&text[place.start..place.end?]).ok()?;
+        if place.is_member {
+            let mut key = serde_json::Deserializer::from_str(written).into_iter::<String>();
+            key.next()?.ok()?;
+            if offset < place.start + key.byte_offset() {
+                return None;
+            }
+        }
         let value: serde_json::Value = match place.is_member {
             true => serde_json::from_str(&format!("{{{written}}}")).ok()?,
             false => serde_json::from_str(written).ok()?,

@@ -5,7 +5,7 @@ mod compared;
 mod reaches;
 
 use rustc_hash::FxHashSet;
-use structgen_grammar::{Relation, StringContent, StringShape};
+use structgen_grammar::{NumberSet, Relation, StringContent, StringShape};
 
 use super::{Node, NodeId, Program, ProgramError, Slot, TerminalSpec};
 use crate::number::with_room;
@@ -300,10 +300,14 @@ impl Program {
     /// Returns the maximum length of a number in bytes.
     fn longest_number(&self) -> u64 {
         let lengths = self.terminals.iter().filter_map(|spec| {
-            let TerminalSpec::Number(set) = spec else {
-                return None;
+            let form = match spec {
+                TerminalSpec::Number(set) => with_room(set, &self.form.numbers),
+                TerminalSpec::ListedNumbers(numbers) => {
+                    let sets = numbers.iter().cloned().map(NumberSet::point);
+                    sets.fold(self.form.numbers, |form, set| with_room(&set, &form))
+                }
+                _ => return None,
             };
-            let form = with_room(set, &self.form.numbers);
             let digits = [
                 form.integer_digits,
                 form.fraction_digits,

@@ -112,7 +112,7 @@ impl Resumed {
 
     fn try_open(path: &Path) -> anyhow::Result<Self> {
         if is_special(path) {
-            bail!("it is no regular file");
+            bail!("it is not a regular file");
         }
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).open(path)?;
