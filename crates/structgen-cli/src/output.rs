@@ -268,7 +268,7 @@ pub(crate) fn tell(line: &str) {
     tell_as_it_is(&printable(line));
 }
 
-/// Errors are ignored: nobody is reading.
+/// Writes a line to standard error as it is. Errors are ignored: nobody is reading.
 fn tell_as_it_is(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

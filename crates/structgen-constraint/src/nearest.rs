@@ -92,8 +92,8 @@ impl Matcher {
         self.visit(|visit, progress| Search::new(visit, text, steps).run(progress.state()))
     }
 
-    /// Returns the bytes of a short known completion of the output so far and the text after it, which may be empty, or
-    /// `None` if the text does not match.
+    /// Returns the bytes of a short known completion of the output so far and the text after it, which may be empty.
+    /// `None` if the text does not match, or if its completion is longer than 64 KiB or takes too much work to write.
     ///
     /// # Errors
     /// If a limit is exceeded.

@@ -140,7 +140,7 @@ impl Input {
             if bytes.len() > 4 * MAX_BYTES {
                 return Err(LimitExceeded {
                     what: "bytes of the candidates of the input",
-                    limit: 2 * MAX_BYTES as u64,
+                    limit: 4 * MAX_BYTES as u64,
                 });
             }
         }
