@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use structgen_automata::{Call, Limits, Memory, Network, Program, SetId};
+use structgen_automata::{Call, Limits, MachineMeter, Memory, Network, Program, SetId};
 use structgen_grammar::{Grammar, TokenTerminal, passes};
 
 use crate::error::over;
@@ -14,9 +14,14 @@ pub(crate) struct Automaton {
     network: Network,
     limits: AlgebraLimits,
     work: WorkCount,
+    /// The work of machines in new steps.
+    machine_work: u64,
     /// The work at which memory is measured next.
     measure_at: u64,
 }
+
+/// The work of machines that takes about the time of a step.
+const MACHINE_WORK_PER_STEP: u64 = 10;
 
 /// The amount of work between two measurements of memory.
 const MEASURE_EVERY: u64 = 1 << 13;
@@ -44,6 +49,7 @@ impl Automaton {
             network: Network::new(Arc::new(program))?,
             limits: limits.clone(),
             work: WorkCount::of_steps(limits),
+            machine_work: 0,
             measure_at: MEASURE_EVERY,
         })
     }
@@ -60,6 +66,7 @@ impl Automaton {
     /// Resets the counted work.
     pub(crate) fn begin(&mut self) {
         self.work.begin();
+        self.machine_work = 0;
         self.measure_at = MEASURE_EVERY;
     }
 
@@ -81,7 +88,11 @@ impl Automaton {
             .network
             .call()
             .with_cancel_token(self.limits.cancel.as_ref());
+        let most = self.limits.work.saturating_mul(MACHINE_WORK_PER_STEP);
+        let meter = MachineMeter::begin(most.saturating_sub(self.machine_work));
+        let before = meter.done();
         let answer = ask(&call);
+        self.machine_work += meter.done() - before;
         let work = call.work();
         self.spend(1 + work)?;
         Ok(answer)
@@ -92,8 +103,8 @@ impl Automaton {
     }
 
     /// The length in bytes of a known completion.
-    pub(crate) fn cost(&mut self, state: SetId) -> u64 {
-        self.network.call().cost(state)
+    pub(crate) fn cost(&mut self, state: SetId) -> Result<u64, AlgebraError> {
+        self.ask(|network| network.cost(state))
     }
 
     /// The transitions from a state, ordered by byte; adjacent ranges that lead to one state are joined.
@@ -114,9 +125,15 @@ impl Automaton {
         let mut text = Vec::new();
         while !self.accepts(state)? {
             let steps = self.steps(state)?;
-            let cheapest = steps.iter().min_by_key(|step| self.cost(step.next));
+            let mut cheapest: Option<(u64, Step)> = None;
+            for step in steps {
+                let cost = self.cost(step.next)?;
+                if cheapest.is_none_or(|(least, _)| cost < least) {
+                    cheapest = Some((cost, step));
+                }
+            }
             // Every live state that is not final has a transition.
-            let Some(step) = cheapest.copied() else {
+            let Some((_, step)) = cheapest else {
                 return Err(AlgebraError::Empty);
             };
             text.push(readable(step.low, step.high));

@@ -81,7 +81,13 @@ fn search(
     limits: &AlgebraLimits,
     both_ways: bool,
 ) -> Result<Option<Witness>, AlgebraError> {
-    let automaton = |grammar| match Automaton::new(grammar, limits) {
+    // Both automata together stay within the limits.
+    let half = AlgebraLimits {
+        work: limits.work / 2,
+        bytes: limits.bytes / 2,
+        ..limits.clone()
+    };
+    let automaton = |grammar| match Automaton::new(grammar, &half) {
         Err(AlgebraError::Empty) => Ok(None),
         other => other.map(Some),
     };

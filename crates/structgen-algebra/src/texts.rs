@@ -76,7 +76,7 @@ fn search(automaton: &mut Automaton, states: usize) -> Result<Option<Vec<u8>>, A
     // How each state was first reached, which takes the fewest bytes.
     let mut from: FxHashMap<SetId, (SetId, u8)> = FxHashMap::default();
     let mut queue = VecDeque::from([(start, 0_u64)]);
-    let known = automaton.cost(start);
+    let known = automaton.cost(start)?;
     while let Some((state, length)) = queue.pop_front() {
         if automaton.accepts(state)? {
             let mut text = Vec::new();
@@ -163,11 +163,11 @@ impl Sampler {
         let mut text = Vec::new();
         let mut state = self.automaton.start();
         // At least the cost of the state, so some transition always fits.
-        let mut left = longest.max(self.automaton.cost(state));
+        let mut left = longest.max(self.automaton.cost(state)?);
         loop {
             let mut ways: Vec<(SetId, Vec<u8>)> = Vec::new();
             for Step { low, high, next } in self.automaton.steps(state)? {
-                if self.automaton.cost(next) >= left {
+                if self.automaton.cost(next)? >= left {
                     continue;
                 }
                 match ways.iter_mut().find(|(known, _)| *known == next) {

@@ -33,6 +33,12 @@ impl MachineMeter {
         }
         Self { is_outermost }
     }
+
+    /// Returns the work of the operation so far.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        METER.get().done
+    }
 }
 
 impl Drop for MachineMeter {

@@ -47,6 +47,8 @@ pub struct ExcludingMachine {
     is_empty: bool,
     /// The costs of completions, as far as they were searched; `None` if there is none.
     known: FxHashMap<ExcludingState, Option<u32>>,
+    /// The number of steps so far, those of searches included.
+    work: u64,
 }
 
 /// A state of an [`ExcludingMachine`].
@@ -64,6 +66,9 @@ const MAX_SEARCH: usize = 100_000;
 
 /// How much longer than the shortest are the numbers that are tried first.
 const LONGER: u32 = 4;
+
+/// What a step counts as work, in expressions of a regular set.
+const STEP_WORK: u64 = 8;
 
 /// How many numbers of each length are tried, if each takes all its digits.
 const TRIED: usize = 64;
@@ -93,6 +98,7 @@ impl ExcludingMachine {
             multiples: multiples.into(),
             is_empty,
             known: FxHashMap::default(),
+            work: 0,
         })
     }
 
@@ -102,6 +108,7 @@ impl ExcludingMachine {
         state: &ExcludingState,
         byte: u8,
     ) -> Result<Option<ExcludingState>, LimitExceeded> {
+        self.work += STEP_WORK;
         if let (Phase::Mantissa(mantissa), b'e' | b'E') = (state.all.0, byte) {
             return Ok(self.exponent(mantissa, &state.multiples));
         }
@@ -282,6 +289,10 @@ impl Machine for ExcludingMachine {
         let is_multiple = multiples
             .any(|(machine, state)| state.is_some_and(|state| machine.accept(&state).is_some()));
         self.all.accept(&state.all).filter(|_| !is_multiple)
+    }
+
+    fn work(&self) -> u64 {
+        self.work
     }
 
     fn cost(&mut self, state: &ExcludingState) -> u32 {
