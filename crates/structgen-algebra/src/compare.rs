@@ -81,9 +81,8 @@ fn search(
     limits: &AlgebraLimits,
     both_ways: bool,
 ) -> Result<Option<Witness>, AlgebraError> {
-    // Both automata together stay within the limits.
+    // Both automata together stay within the limit.
     let half = AlgebraLimits {
-        work: limits.work / 2,
         bytes: limits.bytes / 2,
         ..limits.clone()
     };

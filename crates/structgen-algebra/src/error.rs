@@ -2,7 +2,7 @@
 
 use structgen_automata::{CancelToken, LimitExceeded, ProgramError, StepError};
 
-/// Limits on the work and memory of an operation. A comparison gives each of its two automata half of the work and memory.
+/// Limits on the work and memory of an operation. A comparison gives each of its two automata half of the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlgebraLimits {
     /// The maximum number of states, or pairs of states, that are visited.

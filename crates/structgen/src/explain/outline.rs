@@ -539,8 +539,8 @@ mod tests {
         let outline = Outline::of(text);
         let string = |offset| outline.string_at(text, offset);
         assert_eq!(string(14).as_deref(), Some("y\n"));
-        assert_eq!(string(22).as_deref(), Some("z"));
-        assert_eq!((string(6), string(31)), (None, None));
+        assert_eq!(string(26).as_deref(), Some("z"));
+        assert_eq!((string(6), string(22), string(31)), (None, None, None));
     }
 
     #[test]
