@@ -5,8 +5,9 @@
 
 use std::any::type_name;
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -152,9 +153,33 @@ fn kind(byte: u8) -> u8 {
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12()
         .for_deserialize()
+        .with_transform(RecursiveTransform(bound_seconds))
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value()
+}
+
+/// Adds the bounds of seconds that types demand beyond what schemars derives: `SystemTime` keeps them as `i64` and adds
+/// its nanoseconds, and `chrono::TimeDelta` counts milliseconds.
+fn bound_seconds(schema: &mut Schema) {
+    let node = schema.as_value();
+    let is_delta = node.pointer("/prefixItems/0/format") == Some(&Value::from("int64"))
+        && node.pointer("/prefixItems/1/exclusiveMaximum") == Some(&Value::from(1_000_000_000));
+    let bounded = match is_delta {
+        true => schema.pointer_mut("/prefixItems/0"),
+        false => schema.pointer_mut("/properties/secs_since_epoch"),
+    };
+    let most = match is_delta {
+        true => i64::MAX / 1000 - 1,
+        // Nanoseconds may be up to `u32::MAX`, which are four seconds.
+        false => i64::MAX - 4,
+    };
+    if let Some(Value::Object(seconds)) = bounded {
+        seconds.insert("maximum".to_owned(), most.into());
+        if is_delta {
+            seconds.insert("minimum".to_owned(), (-most).into());
+        }
+    }
 }
 
 /// Returns the JSON Pointer of the schema of the value that the type rejects, or of one that contains it.
