@@ -1,4 +1,4 @@
-//! Room for the numbers that a schema names: more digits than the form allows, where a set has no shorter number.
+//! The digits of a set's numbers: those of the form, with room for the numbers that a schema names.
 
 use structgen_grammar::{Decimal, NumberBound, NumberForm, NumberSet};
 
@@ -8,8 +8,14 @@ use super::{MAX_FORM_DIGITS, exponent};
 ///
 /// A form bounds what a model may write where a schema says nothing. It must leave room for a constant of 41 digits, for
 /// what is at least 10⁴⁰, and for what lies between two fractions of 41 digits.
+///
+/// Without an exponent, a number that may have a fraction has no more digits before the point than after it: readers take
+/// it as a double, in which a long one would be whole.
 pub(crate) fn with_room(set: &NumberSet, form: &NumberForm) -> NumberForm {
     let mut form = *form;
+    if !set.written_whole && !form.exponent {
+        form.integer_digits = form.integer_digits.min(form.fraction_digits);
+    }
     let least = |digits: i64| digits.clamp(0, i64::from(MAX_FORM_DIGITS)) as u16;
     // One more where the bound itself is not in the set.
     let more = i64::from(set.as_point().is_none());

@@ -52,14 +52,15 @@ impl Draft {
 pub enum Profile {
     /// Every text that a validator accepts, within limits.
     Exact,
-    /// What a model should write: a subset of `Exact`. Numbers have at most 19 digits before the point and 15 after it.
+    /// What a model should write: a subset of `Exact`. Integers have at most 19 digits, other numbers
+    /// 15 before the point and 15 after it.
     #[default]
     Generate,
     /// As `Generate`, and the output deserialises with serde_json into the Rust type from which schemars derived the
     /// schema, as far as the schema describes it.
     ///
     /// - Values nest at most 127 deep. Numbers are within their type (`int8` to `uint128`, `int`, `uint`), by its
-    ///   `format`, and have at most 20 digits before the point: enough for every integer of 64 bits. Those of 128 bits
+    ///   `format`, and integers have at most 20 digits: enough for all of 64 bits. Those of 128 bits
     ///   stay between `i64::MIN` and `u64::MAX`, beyond which serde_json's own values are floating-point numbers.
     /// - Strings of a `format` or `pattern` that schemars derives are accepted by every type with it: `ip`;
     ///   `partial-time`, `partial-date-time` and `date-time` without leap seconds and with at most nine digits of a

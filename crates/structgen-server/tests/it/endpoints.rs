@@ -292,13 +292,9 @@ fn a_client_that_leaves_is_counted_once_with_the_tokens_that_it_got() {
     let headers = [("content-type", "application/json")];
     let body = texts.to_string();
     let path = "/v1/extract";
-    drop(client::send(
-        server.address,
-        "POST",
-        path,
-        &headers,
-        Some(&body),
-    ));
+    let sent = client::send(server.address, "POST", path, &headers, Some(&body));
+    until(&|| server.metric("structgen_running_requests") > 0);
+    drop(sent);
     until(&|| server.metric("structgen_cancelled_total") == 2);
 }
 

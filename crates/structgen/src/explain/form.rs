@@ -100,11 +100,16 @@ impl Form {
                 numbers.exponent_digits.into(),
                 count,
             ),
-            _ => (
-                "digits before the decimal point",
-                numbers.integer_digits.into(),
-                count,
-            ),
+            _ => {
+                // A number that may have a fraction has no more digits before the point than after it.
+                let most = u64::from(numbers.integer_digits);
+                let with_fraction = match numbers.exponent {
+                    true => most,
+                    false => most.min(numbers.fraction_digits.into()),
+                };
+                let limit = if count < most { with_fraction } else { most };
+                ("digits before the decimal point", limit, count)
+            }
         }
     }
 
