@@ -19,8 +19,8 @@ pub(crate) struct ListedTexts {
 const MARK: usize = 64;
 
 impl ListedTexts {
-    /// Returns the number of bytes that the text with this index takes in a JSON string from byte `depth` on, written in
-    /// the shortest way. At most a few of them are read.
+    /// Returns the number of bytes that the text with this index takes in a JSON string from byte `depth` on, written
+    /// in the shortest way. At most a few of them are read.
     pub(crate) fn escaped_from(&self, text: usize, depth: usize) -> u32 {
         let bytes = self.texts[text].as_bytes();
         match self.marks.get(&text) {

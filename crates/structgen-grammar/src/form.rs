@@ -119,9 +119,9 @@ impl JsonForm {
         }
     }
 
-    /// What a model should write: at most one space, plain numbers, no needless escapes. An integer has up to 19 digits,
-    /// so that all identifiers of 64 bits can be copied from a text; other numbers have up to 15 before the point and after
-    /// it.
+    /// What a model should write: at most one space, plain numbers, no needless escapes. An integer has up to 19
+    /// digits, so that all identifiers of 64 bits can be copied from a text; other numbers have up to 15 before the
+    /// point and after it.
     #[must_use]
     pub fn generate() -> Self {
         Self {

@@ -71,10 +71,11 @@ impl Liveness {
         self.search(id, steps, limit)
     }
 
-    /// Returns the same by a best-first search over derivatives (A*, by the length so far plus a lower bound on the rest;
-    /// among equals, by the least that is still to be matched), until it reaches an expression that is known to contain a
-    /// string. The nodes on the path are live as well, each one byte dearer than the next, which keeps costs consistent
-    /// between searches. A search that ends without such an expression proves that everything it visited is dead.
+    /// Returns the same by a best-first search over derivatives (A*, by the length so far plus a lower bound on the
+    /// rest; among equals, by the least that is still to be matched), until it reaches an expression that is known to
+    /// contain a string. The nodes on the path are live as well, each one byte dearer than the next, which keeps costs
+    /// consistent between searches. A search that ends without such an expression proves that everything it visited is
+    /// dead.
     fn search(
         &mut self,
         id: NodeId,

@@ -22,8 +22,8 @@ pub(crate) struct Grounding {
 }
 
 impl Grounding {
-    /// Binds a constraint to a text. Words that cannot be written in `room` tokens are no values; if there are any and one
-    /// might be needed, values come from the longest part of the text without them.
+    /// Binds a constraint to a text. Words that cannot be written in `room` tokens are no values; if there are any and
+    /// one might be needed, values come from the longest part of the text without them.
     pub(crate) fn of(
         constraint: &CompiledConstraint,
         text: &str,

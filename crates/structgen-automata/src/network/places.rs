@@ -53,7 +53,8 @@ impl Call<'_> {
                 excluded = self.values().with(excluded, value);
             }
         }
-        // Which values are left for the others depends on the next one, and so do the cheapest kinds: any may be needed.
+        // Which values are left for the others depends on the next one, and so do the cheapest kinds: any may be
+        // needed.
         let dearest = |place: &Vec<Domain>| place.iter().map(|it| it.cost).max();
         let cost = places.iter().filter_map(dearest);
         Ok(Some((cost.fold(0, u64::saturating_add), excluded)))

@@ -6,11 +6,11 @@ use super::{MAX_FORM_DIGITS, exponent};
 
 /// Returns the form with as many digits as the bounds of the set have, and as its numbers nearest to zero need.
 ///
-/// A form bounds what a model may write where a schema says nothing. It must leave room for a constant of 41 digits, for
-/// what is at least 10⁴⁰, and for what lies between two fractions of 41 digits.
+/// A form bounds what a model may write where a schema says nothing. It must leave room for a constant of 41 digits,
+/// for what is at least 10⁴⁰, and for what lies between two fractions of 41 digits.
 ///
-/// Without an exponent, a number that may have a fraction has no more digits before the point than after it: readers take
-/// it as a double, in which a long one would be whole.
+/// Without an exponent, a number that may have a fraction has no more digits before the point than after it: readers
+/// take it as a double, in which a long one would be whole.
 pub(crate) fn with_room(set: &NumberSet, form: &NumberForm) -> NumberForm {
     let mut form = *form;
     if !set.written_whole && !form.exponent {

@@ -13,8 +13,8 @@ const WORK_PER_STEP: u64 = 64;
 /// The work of one attempt at a step, beyond the alternatives it visits.
 const WORK_OF_ATTEMPT: u64 = 4;
 
-/// The bytes of new states that a unit of work pays for. They bound the memory of a search, and computing what is cached
-/// for a state takes time in proportion.
+/// The bytes of new states that a unit of work pays for. They bound the memory of a search, and computing what is
+/// cached for a state takes time in proportion.
 const BYTES_PER_WORK: usize = 10;
 
 /// The work between two measurements of memory.

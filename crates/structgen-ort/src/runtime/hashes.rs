@@ -67,8 +67,9 @@ impl Damage {
 
 /// The files of an installed library.
 ///
-/// A hash guards against accidents: a copy that was cut, a disk that failed. It is no signature, since whoever can write
-/// the libraries can write the record too. So it is a fast one, and every start can afford to hash all of the file.
+/// A hash guards against accidents: a copy that was cut, a disk that failed. It is no signature, since whoever can
+/// write the libraries can write the record too. So it is a fast one, and every start can afford to hash all of the
+/// file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Hashes {

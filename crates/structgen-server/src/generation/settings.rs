@@ -312,8 +312,8 @@ impl Settings {
     }
 }
 
-/// The parameters that a request sets so far, by the fields of other APIs and by this project's names: each with the path
-/// of its field and its value.
+/// The parameters that a request sets so far, by the fields of other APIs and by this project's names: each with the
+/// path of its field and its value.
 #[derive(Default)]
 struct Given(Vec<(String, String, Value)>);
 
