@@ -11,8 +11,8 @@ use crate::bytes::escaped_length;
 #[derive(Clone, Debug)]
 pub(crate) struct ListedTexts {
     texts: Arc<[Box<str>]>,
-    /// By index of each text that is long: the escaped length from every [`MARK`]-th byte on.
-    marks: Arc<FxHashMap<usize, Box<[u32]>>>,
+    /// By index of each text that is long, if any is: the escaped length from every [`MARK`]-th byte on.
+    marks: Option<Arc<FxHashMap<usize, Box<[u32]>>>>,
 }
 
 /// The number of bytes between marks. Shorter texts have none.
@@ -23,7 +23,7 @@ impl ListedTexts {
     /// in the shortest way. At most a few of them are read.
     pub(crate) fn escaped_from(&self, text: usize, depth: usize) -> u32 {
         let bytes = self.texts[text].as_bytes();
-        match self.marks.get(&text) {
+        match self.marks.as_ref().and_then(|marks| marks.get(&text)) {
             None => escaped_length(&bytes[depth..]),
             Some(marks) => {
                 let mark = depth.div_ceil(MARK);
@@ -50,8 +50,9 @@ impl FromIterator<Box<str>> for ListedTexts {
             marks.reverse();
             (i, marks.into())
         });
+        let marks: FxHashMap<usize, Box<[u32]>> = marks.collect();
         Self {
-            marks: Arc::new(marks.collect()),
+            marks: (!marks.is_empty()).then(|| Arc::new(marks)),
             texts,
         }
     }

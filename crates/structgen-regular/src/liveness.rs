@@ -51,24 +51,28 @@ impl Liveness {
         if self.guess(id, steps)? {
             return Ok(true);
         }
-        if steps.arena.has_long_counters(id) {
-            let relaxed = steps.arena.relaxed(id);
-            // If even that search is too long, it proves nothing.
-            let few = limit.min(MOST_RELAXED);
-            if relaxed != id && !self.unproven.contains(&relaxed) {
-                match self.search(relaxed, steps, few) {
-                    Ok(false) => {
-                        self.searched.insert(id, None);
-                        return Ok(false);
-                    }
-                    Ok(true) => {}
-                    Err(_) => {
-                        self.unproven.insert(relaxed);
-                    }
-                }
-            }
+        if steps.arena.has_long_counters(id) && self.is_empty_without_counters(id, steps, limit) {
+            self.searched.insert(id, None);
+            return Ok(false);
         }
         self.search(id, steps, limit)
+    }
+
+    /// Returns whether the expression without its counters is known or found to contain no string. If that search is
+    /// too long, it proves nothing.
+    fn is_empty_without_counters(&mut self, id: NodeId, steps: &mut Steps, limit: usize) -> bool {
+        let relaxed = steps.arena.relaxed(id);
+        if relaxed == id || self.unproven.contains(&relaxed) {
+            return false;
+        }
+        if let Some(cost) = self.known(relaxed, &steps.arena) {
+            return cost.is_none();
+        }
+        let found = self.search(relaxed, steps, limit.min(MOST_RELAXED));
+        if found.is_err() {
+            self.unproven.insert(relaxed);
+        }
+        found == Ok(false)
     }
 
     /// Returns the same by a best-first search over derivatives (A*, by the length so far plus a lower bound on the
@@ -82,9 +86,6 @@ impl Liveness {
         steps: &mut Steps,
         limit: usize,
     ) -> Result<bool, LimitExceeded> {
-        if let Some(cost) = self.known(id, &steps.arena) {
-            return Ok(cost.is_some());
-        }
         let mut parents: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         parents.insert(id, id);
         let mut order = 0_u32;

@@ -69,7 +69,7 @@ impl Call<'_> {
         depth: u32,
     ) -> Result<Vec<Vec<Domain>>, StepError> {
         let bounds = shape.bounds();
-        // What counts for nothing that is missing is only needed before the items that are alike.
+        // After the prefix, every item that is needed raises a count that is too low.
         let mut longest = bounds.missing(counts);
         if !shape.tallies.is_empty() {
             longest += (shape.prefix.len() as u32).saturating_sub(counts.members);

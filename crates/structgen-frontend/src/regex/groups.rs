@@ -401,7 +401,7 @@ impl<F> OpenGroup<F> {
     }
 }
 
-/// Returns a look-around, which looks behind or ahead and may be negated. `opened` is the position of its parenthesis.
+/// Returns a look-behind or look-ahead, negated or not. `opened` is the position of its parenthesis.
 pub(super) fn look(
     opened: usize,
     (behind, negated): (bool, bool),

@@ -9,11 +9,11 @@
 //! as in `(["']).*\1` or `(\d)\1{3}`. These are errors with a position:
 //!
 //! - other back-references,
-//! - references from outside to a group in a look-around, and within a look-behind to a group in it,
+//! - references to a group in a look-around from outside it, and to a group in a look-behind from within it,
 //! - references to a group in an operand of `&` or `~`, or to a name that several groups have,
 //! - in Python's dialect, references to a group in a repetition whose rounds do not all set it,
 //! - atomic groups and possessive quantifiers,
-//! - look-aheads in a look-behind that are repeated, or that look at more than one character before its end.
+//! - repeated look-aheads in a look-behind, and those that look at more than one character before its end.
 
 mod anchored;
 mod behind;

@@ -68,11 +68,13 @@ impl Output {
             serde_json::from_str::<IgnoredAny>(&done).with_context(|| is_no("JSON"))?;
             return Ok(Earlier::of(&done, number));
         };
-        let is_result = |name: &str| matches!(name, "value" | "error");
         let earlier = Earlier::of(&done, number);
         let done: BTreeMap<String, Box<RawValue>> =
             serde_json::from_str(&done).with_context(|| is_no("JSON object"))?;
-        if !done.keys().any(|name| is_result(name)) {
+        if !["value", "error"]
+            .iter()
+            .any(|&name| done.contains_key(name))
+        {
             bail!(is_no("result"));
         }
         if done.get("id").map(|done| done.get()) != Some(id.get()) {
