@@ -6,6 +6,7 @@
 
 mod batch;
 mod captures;
+mod check;
 mod compute;
 mod constraint;
 mod draft;
@@ -33,10 +34,11 @@ mod warm;
 mod within;
 
 pub use batch::batch_masks;
+pub use check::Refusal;
 pub use constraint::{BoundConstraint, CompiledConstraint, ConstraintOptions};
 pub use error::{CompileError, MatcherError};
 pub use mask::Mask;
-pub use matcher::{Matcher, Refusal};
+pub use matcher::Matcher;
 pub use nearest::NearText;
 pub use saved::SavedError;
 pub use statistics::Statistics;

@@ -45,17 +45,6 @@ pub(crate) struct Position {
     ended: bool,
 }
 
-/// Where a text stops matching.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The offset of the first byte that does not match; the length of the text if it ends too early.
-    pub offset: usize,
-    /// The bytes that are allowed there, sorted.
-    pub expected: Vec<u8>,
-    /// Whether the text could have ended there.
-    pub may_end: bool,
-}
-
 impl Matcher {
     pub(crate) fn new(constraint: CompiledConstraint) -> Self {
         let states = constraint.states();
@@ -376,95 +365,12 @@ impl Matcher {
         })
     }
 
-    /// Checks a text from here on, without accepting it. Returns `None` if it matches and the output may end after it,
-    /// otherwise where it stops matching. A text has no tokens, so limits on tokens do not apply.
-    ///
-    /// # Errors
-    /// If a limit is exceeded.
-    pub fn check_text(&mut self, text: &[u8]) -> Result<Option<Refusal>, MatcherError> {
-        self.visit(|visit, progress| {
-            let network = &visit.network;
-            let mut work = TextWork::new(network, text);
-            let mut state = progress.now.state;
-            let mut offset = text.len();
-            for (at, byte) in text.iter().enumerate() {
-                let visit = visit.again();
-                let stepped = run(&visit.network, state, std::slice::from_ref(byte))?;
-                work.spend(&visit.network)?;
-                match stepped {
-                    Ok(next) => state = next,
-                    Err(_) => {
-                        offset = at;
-                        break;
-                    }
-                }
-            }
-            let may_end = network.is_accepting(state).map_err(limit)?;
-            if offset == text.len() && may_end {
-                return Ok(None);
-            }
-            let mut expected = Vec::new();
-            for byte in 0..=u8::MAX {
-                if run(network, state, &[byte])?.is_ok() {
-                    expected.push(byte);
-                }
-            }
-            Ok(Some(Refusal {
-                offset,
-                expected,
-                may_end,
-            }))
-        })
-    }
-
     /// Returns the state, for the oracle.
     pub(crate) fn state(&mut self, visit: &Visit<'_>) -> Result<SetId, MatcherError> {
         self.progress.enter(visit)?;
         Ok(self.progress.now.state)
     }
 }
-
-/// The work of checking a whole text.
-struct TextWork<'c> {
-    spent: u64,
-    bytes: u64,
-    /// The maximum work of all bytes together.
-    limit: u64,
-    cancel: Option<&'c CancelToken>,
-}
-
-impl<'c> TextWork<'c> {
-    fn new(network: &Call<'c>, text: &[u8]) -> Self {
-        let limits = network.program().limits();
-        Self {
-            spent: 0,
-            bytes: 0,
-            limit: limits
-                .text_work
-                .saturating_add(WORK_PER_BYTE * text.len() as u64),
-            cancel: network.cancel_token(),
-        }
-    }
-
-    /// Counts a step by one byte.
-    fn spend(&mut self, step: &Call<'_>) -> Result<(), LimitExceeded> {
-        self.spent += step.work();
-        if self.spent > self.limit {
-            return Err(LimitExceeded {
-                what: "alternatives looked at for one text",
-                limit: self.limit,
-            });
-        }
-        self.bytes += 1;
-        match self.cancel {
-            Some(token) => token.check_between(self.bytes - 1, self.bytes),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The number of alternatives by which each byte of a text raises the limit on its work.
-const WORK_PER_BYTE: u64 = 100;
 
 impl Progress {
     /// Returns the state after the accepted tokens.
@@ -482,7 +388,7 @@ impl Progress {
 
     #[cold]
     fn replay(&mut self, visit: &Visit<'_>) -> Result<(), MatcherError> {
-        let room = visit.room_for_one();
+        let room = visit.room_for_one(visit.states.bytes);
         let start = visit.start()?;
         let mut replayed = Self {
             epoch: visit.states.epoch,

@@ -47,6 +47,8 @@ pub(crate) struct States {
     /// The number of times that the states were replaced. A matcher of another epoch finds its state by replaying its
     /// tokens.
     pub(crate) epoch: u64,
+    /// The limit on their memory.
+    pub(crate) bytes: usize,
     pub(crate) masks: Masks,
     /// The number of states at which memory is measured next.
     measure_at: AtomicUsize,
@@ -84,6 +86,7 @@ impl States {
         Self {
             network,
             epoch,
+            bytes: bytes.states,
             masks: Masks::new(bytes.masks),
             measure_at: AtomicUsize::new(MEASURE_EVERY),
             steps: Mutex::default(),
@@ -100,6 +103,15 @@ impl States {
     pub(crate) fn measure_later(&self) {
         let at = self.network.len() + MEASURE_EVERY;
         self.measure_at.fetch_max(at, Ordering::Relaxed);
+    }
+
+    /// Returns a gauge that tells when the states take more than so many bytes.
+    pub(crate) fn gauge(&self, limit: usize) -> Gauge<'_> {
+        Gauge {
+            states: self,
+            limit,
+            measure_at: self.network.len() + MEASURE_EVERY,
+        }
     }
 
     /// Returns where a token leads, if it was accepted before.
@@ -140,6 +152,24 @@ impl States {
     /// Returns the steps to the states near the start whose masks were computed ahead.
     pub(crate) fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells when states take more memory than a limit, which is measured now and then.
+pub(crate) struct Gauge<'s> {
+    states: &'s States,
+    limit: usize,
+    measure_at: usize,
+}
+
+impl Gauge<'_> {
+    pub(crate) fn is_full(&mut self) -> bool {
+        let len = self.states.network.len();
+        if len < self.measure_at {
+            return false;
+        }
+        self.measure_at = len + MEASURE_EVERY;
+        self.states.memory() > self.limit
     }
 }
 

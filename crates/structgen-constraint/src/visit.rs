@@ -59,12 +59,13 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// Returns the limit on the memory that one matcher may take to recompute its states.
-    pub(crate) fn room_for_one(&self) -> RoomForOne<'s> {
+    /// Returns the limit on the memory that one matcher may take to recompute its states, of which there are so many
+    /// bytes.
+    pub(crate) fn room_for_one(&self, bytes: usize) -> RoomForOne<'s> {
         RoomForOne {
             states: self.states,
             before: self.states.network.len(),
-            limit: self.store.bytes().states / 10 * 9,
+            limit: bytes / 10 * 9,
         }
     }
 

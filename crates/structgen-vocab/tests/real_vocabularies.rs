@@ -1,4 +1,5 @@
-//! The vocabularies of real tokenizers, compared with decoding by the `tokenizers` crate.
+//! The vocabularies of real tokenizers, and of one like SentencePiece's, compared with decoding by the `tokenizers`
+//! crate.
 
 mod support;
 
@@ -11,14 +12,17 @@ struct Real {
 }
 
 fn load(name: &str) -> Option<Real> {
-    let json = real_tokenizer(name)?;
-    Some(Real {
-        vocabulary: Vocabulary::from_tokenizer_json(&json).unwrap(),
-        reference: tokenizers::Tokenizer::from_bytes(&json).unwrap(),
-    })
+    real_tokenizer(name).map(|json| Real::new(&json))
 }
 
 impl Real {
+    fn new(json: &[u8]) -> Self {
+        Self {
+            vocabulary: Vocabulary::from_tokenizer_json(json).unwrap(),
+            reference: tokenizers::Tokenizer::from_bytes(json).unwrap(),
+        }
+    }
+
     fn decode(&self, ids: &[TokenId]) -> String {
         let ids: Vec<u32> = ids.iter().map(|id| id.0).collect();
         self.reference.decode(&ids, false).unwrap()
@@ -94,6 +98,56 @@ impl Real {
         }
         undecidable
     }
+}
+
+#[test]
+fn bytes_are_the_decoding_in_context_of_the_embedded_tokenizer() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../structgen-model/assets/main/tokenizer.json"
+    );
+    let real = Real::new(&std::fs::read(file).unwrap());
+    assert_eq!(real.vocabulary.special_tokens().count(), 5);
+    assert_eq!(real.check_bytes_in_context(), 13);
+}
+
+/// A tokenizer as SentencePiece's with byte fallback: bytes as `<0x41>`, and spaces as `▁`.
+#[test]
+fn bytes_are_the_decoding_in_context_with_byte_fallback() {
+    let bytes = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>"));
+    let pieces = [
+        "x", "a", "b", "ab", "▁", "▁▁", "▁a", "▁ab", "é", "日本", "\n", "a▁",
+    ]
+    .map(String::from);
+    let vocabulary: serde_json::Map<_, _> = (0_u32..)
+        .zip(["<unk>".to_owned()].into_iter().chain(bytes).chain(pieces))
+        .map(|(id, piece)| (piece, id.into()))
+        .collect();
+    let file = serde_json::json!({
+        "version": "1.0",
+        "added_tokens": [{
+            "id": 0, "content": "<unk>", "special": true,
+            "single_word": false, "lstrip": false, "rstrip": false, "normalized": false
+        }],
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+        "decoder": {"type": "Sequence", "decoders": [
+            {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+            {"type": "ByteFallback"},
+            {"type": "Fuse"}
+        ]},
+        "model": {
+            "type": "BPE", "unk_token": "<unk>", "byte_fallback": true, "fuse_unk": true,
+            "vocab": vocabulary,
+            "merges": ["a b", "▁ ▁", "▁ a", "▁ ab", "a ▁"]
+        }
+    });
+    let real = Real::new(file.to_string().as_bytes());
+    assert_eq!(
+        real.vocabulary.token_bytes(TokenId(257 + 7)),
+        Some(&b" ab"[..])
+    );
+    assert_eq!(real.vocabulary.token_bytes(TokenId(1)), Some(&[0][..]));
+    assert_eq!(real.check_bytes_in_context(), 13);
 }
 
 #[test]

@@ -173,15 +173,19 @@ fn exactly_one_of_many_objects_takes_few_states() {
     );
 }
 
-#[test]
-fn a_text_that_fills_the_states_by_itself_is_refused_by_name() {
+/// The constraint of a schema, with this limit on the memory of states.
+fn limited(state_bytes: usize, text: &str) -> CompiledConstraint {
     let options = ConstraintOptions {
-        state_bytes: 8 << 20,
+        state_bytes,
         ..ConstraintOptions::default()
     };
-    let schema = json_schema::compile_str(r#"{"type": "object"}"#, &SchemaOptions::new());
-    let grammar = schema.unwrap().grammar;
-    let constraint = CompiledConstraint::new(grammar, &vocabulary(), &options).unwrap();
+    let schema = json_schema::compile_str(text, &SchemaOptions::new()).unwrap();
+    CompiledConstraint::new(schema.grammar, &vocabulary(), &options).unwrap()
+}
+
+#[test]
+fn a_text_that_fills_the_states_by_itself_is_refused_by_name() {
+    let constraint = limited(8 << 20, r#"{"type": "object"}"#);
     let mut matcher = constraint.matcher();
     let text = (0..20_000).flat_map(|i| {
         let comma = if i == 0 { "{" } else { "," };
@@ -201,6 +205,57 @@ fn a_text_that_fills_the_states_by_itself_is_refused_by_name() {
     assert!(taken > 40_000, "{taken}");
     assert_eq!(matcher.tokens().count(), taken);
     assert_eq!(constraint.matcher().check_text(b"{\"a\":1}"), Ok(None));
+}
+
+#[test]
+fn a_checked_text_whose_states_are_needed_to_its_end_is_refused_by_name() {
+    let constraint = limited(8 << 20, r#"{"type": "object"}"#);
+    let text = object(0..20_000);
+    let mut refused = Ok(None);
+    let memory = allocation_counter::measure(|| {
+        refused = constraint.matcher().check_text(text.as_bytes());
+    });
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "bytes of the states of one text exceed the limit of 11324619"
+    );
+    assert!(memory.bytes_max < 128 << 20, "{} bytes", memory.bytes_max);
+    assert_eq!(constraint.matcher().check_text(b"{\"a\":1}"), Ok(None));
+}
+
+#[test]
+fn a_long_text_of_objects_with_ever_new_keys_is_checked_in_bounded_memory() {
+    let schema = r#"{"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}}"#;
+    let items: Vec<String> = (0..30_000)
+        .map(|i| format!("{{\"key{i}\":0,\"{i}\":1}}"))
+        .collect();
+    let text = format!("[{}]", items.join(","));
+    let mut most = Vec::new();
+    for objects in [10_000, 30_000] {
+        let constraint = limited(4 << 20, schema);
+        let end = text
+            .find(&format!(",{{\"key{objects}\""))
+            .unwrap_or(text.len() - 1);
+        let text = format!("{}]", &text[..end]);
+        let memory = allocation_counter::measure(|| {
+            assert_eq!(constraint.matcher().check_text(text.as_bytes()), Ok(None));
+        });
+        most.push(memory.bytes_max);
+        assert!(constraint.statistics().states_dropped > 0);
+
+        // What was read before still counts: in the last object, and in the text as a whole.
+        let mut matcher = constraint.matcher();
+        let twice = format!("{},{{\"a\":1,\"a\":1}}]", &text[..end]);
+        let refusal = matcher.check_text(twice.as_bytes()).unwrap().unwrap();
+        assert_eq!(refusal.offset, twice.rfind("\":1}]").unwrap());
+        let refusal = matcher
+            .check_text(&text.as_bytes()[..end])
+            .unwrap()
+            .unwrap();
+        assert_eq!((refusal.offset, refusal.may_end), (end, false));
+        assert_eq!(refusal.expected, b",]");
+    }
+    assert!(most[1] < 2 * most[0], "{most:?} bytes");
 }
 
 #[test]
