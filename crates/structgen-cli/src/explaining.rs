@@ -38,6 +38,15 @@ pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> Str
     message
 }
 
+/// Returns where a text stops matching and why, in one line.
+pub(crate) fn reason(explanation: &Explanation) -> String {
+    let misfit = &explanation.misfit;
+    match cause(explanation) {
+        Some(cause) => format!("{misfit}: {cause}"),
+        None => misfit.to_string(),
+    }
+}
+
 /// Returns the reason as a sentence, or `None` if the position says it all.
 fn cause(explanation: &Explanation) -> Option<String> {
     let value = value(explanation);
@@ -71,7 +80,7 @@ fn cause(explanation: &Explanation) -> Option<String> {
 }
 
 /// Formats a limit of a profile.
-pub(crate) fn limit_in_words(limit: &FormLimit) -> String {
+fn limit_in_words(limit: &FormLimit) -> String {
     let FormLimit {
         what,
         limit,

@@ -15,7 +15,7 @@ use crate::output::{tell, write_line};
     mut_arg("text", |text| text.help(TEXT_OR_LINES)),
     after_help = "Schemas are taken exactly: any order of keys, any way to write a number or a string, whitespace up to a bound.\n\
     With --jsonl and a constraint, each line of the input, also an empty one, is a text (a value of JSON, for a schema), and of the output {\"line\", \"accepted\", \"error\"?}. \
-    \"accepted\" is null for a line that could not be checked within a limit, such as --timeout.\n\
+    \"accepted\" is null for a line that could not be checked, such as within --timeout.\n\
     With --jsonl alone, a line of the input is {\"id\", \"json_schema\" | \"regex\" | \"gbnf\", \"draft\"?, \"instances\": [text, …]} and a line of \
     the output {\"id\", \"ok\", \"accepted\": [bool, …], \"error\"?, \"warnings\"?}, where \"ok\" says whether the constraint compiled.\n\n\
     With --jsonl, --timeout is for each line.\n\n\

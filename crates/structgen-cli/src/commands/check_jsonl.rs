@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use structgen::explain::{Cause, Explainer, Explanation};
+use structgen::explain::Explainer;
 use structgen::{Checker, Constraint, SchemaOptions};
 
 use crate::args::{RegexArgs, TimeoutArgs};
 use crate::error::{DONE, bad_input, does_not_fit};
-use crate::explaining::limit_in_words;
+use crate::explaining::reason;
 use crate::output::{error, tell, write_line};
 use crate::schema_args::parse_draft;
 
@@ -98,11 +98,8 @@ fn check_line(
     match checker.check(text) {
         Ok(None) => (Some(true), None),
         Ok(Some(misfit)) => match explainer.explain_undecided(text, &misfit) {
-            Some(Explanation {
-                cause: Cause::Limit(limit),
-                ..
-            }) => (None, Some(format!("{misfit}: {}", limit_in_words(&limit)))),
-            _ => (Some(false), Some(misfit.to_string())),
+            Some(explanation) => (None, Some(reason(&explanation))),
+            None => (Some(false), Some(misfit.to_string())),
         },
         Err(error) => (None, Some(error.to_string())),
     }

@@ -360,14 +360,33 @@ fn what_only_a_limit_of_the_profile_refuses_could_not_be_checked() {
 }
 
 #[test]
-fn a_name_that_is_left_out_of_a_format_is_not_called_badly_written() {
+fn whether_a_name_that_is_left_out_of_a_format_is_valid_is_not_said() {
     let schema = r#"{"properties": {"host": {"type": "string", "format": "hostname"}}}"#;
     let text = r#"{"host": "xn--ihqwcrb4cv8a8dqg056pqjye"}"#;
     let refused = run(&mut structgen(["check", "--schema", schema, text]));
-    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("could not be checked"), "{refused:?}");
     let says = "the value at /host violates no keyword, but the format is accepted in part only: \
         A-labels (`xn--`) are left out (#/properties/host/format)";
     assert!(refused.err.contains(says), "{refused:?}");
+    let lines = run_with(
+        &mut structgen(["check", "--jsonl", "--schema", schema]),
+        format!("{text}\n{{\"host\":\"a b\"}}\n{{\"host\":\"xn--a\"}}\n").as_bytes(),
+    );
+    assert_eq!(lines.code, 2, "{lines:?}");
+    let answers: Vec<Value> = { lines.out.lines() }
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let accepted: Vec<&Value> = answers.iter().map(|answer| &answer["accepted"]).collect();
+    // The last one is no A-label, which is known.
+    assert_eq!(accepted, [&Value::Null, &false.into(), &false.into()]);
+    assert!(
+        answers[0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("accepted in part only"),
+        "{lines:?}"
+    );
     let schema = r#"{"type": "string", "format": "idn-hostname"}"#;
     let refused = run(&mut structgen(["check", "--schema", schema, "\"a--é\""]));
     assert!(

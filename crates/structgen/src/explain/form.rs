@@ -27,6 +27,8 @@ pub struct PartialFormat {
     pub keyword: String,
     /// What is left out.
     pub left_out: &'static str,
+    /// The profile.
+    pub profile: Profile,
 }
 
 /// How the values of a constraint may be written.
@@ -45,6 +47,7 @@ impl Form {
             Effect::Narrowed { how } => Some(PartialFormat {
                 keyword: entry.pointer(),
                 left_out: how,
+                profile: report.profile,
             }),
             _ => None,
         });
@@ -111,6 +114,11 @@ impl Form {
                 ("digits before the decimal point", limit, count)
             }
         }
+    }
+
+    /// Returns whether the text may be refused at a byte although it violates no keyword.
+    pub(super) fn may_decide(&self, text: &[u8], offset: usize, outline: &Outline) -> bool {
+        !self.partial.is_empty() || self.limit(text, offset, outline).is_some()
     }
 
     /// Returns the format of which the profile leaves out the string that contains a byte.

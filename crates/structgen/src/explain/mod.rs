@@ -146,10 +146,14 @@ impl Explanation {
     }
 
     /// Returns whether the text may be valid under the schema after all: the profile `exact`, which stands for the
-    /// schema itself, stopped at one of its limits.
+    /// schema itself, stopped at one of its limits or leaves the value out of a format.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        matches!(&self.cause, Cause::Limit(limit) if limit.profile == Profile::Exact)
+        match &self.cause {
+            Cause::Limit(limit) => limit.profile == Profile::Exact,
+            Cause::Format(format) => format.profile == Profile::Exact,
+            _ => false,
+        }
     }
 }
 
@@ -245,12 +249,15 @@ impl Explainer {
     }
 
     /// Explains why a text does not match, given the checker's misfit, if that is because of a limit of the profile
-    /// `exact`. Whether the text is valid is then unknown.
+    /// `exact` or because it leaves the value out of a format. Whether the text is valid is then unknown.
     #[must_use]
     pub fn explain_undecided(&self, text: &[u8], misfit: &Misfit) -> Option<Explanation> {
-        // Usually no keyword has to be checked to see that no limit is exceeded.
+        // Usually no keyword has to be checked to see that it is known.
         self.schema.as_ref()?;
-        self.form.limit(text, misfit.offset, &Outline::of(text))?;
+        let outline = Outline::of(text);
+        if !self.form.may_decide(text, misfit.offset, &outline) {
+            return None;
+        }
         let explanation = self.explain_misfit(text, misfit.clone());
         explanation.is_undecided().then_some(explanation)
     }
