@@ -2,6 +2,7 @@
 
 import re
 
+from articles import without_article
 from data import STYLES, restyle, restyle_literal
 from passage_format import Leaf, Missing, Nested, Rows, leaves
 from slot_types import TYPES, Copied, SlotError
@@ -83,7 +84,14 @@ class Asker:
         extra = f"_{v.unit}" if view == "number" and hasattr(v, "unit") else ""
         if extra and any(field.keys[0].endswith(u) for u in (extra, "_min", "_" + extra[1])) or extra[1:] in field.keys:
             extra = ""
-        return schema, self.fold(answer) if isinstance(answer, Copied) else answer, self.key(field, extra)
+        return schema, self.copied(answer, schema), self.key(field, extra)
+
+    def copied(self, answer, schema):
+        """An answer, as the text has it where it stands in the text."""
+        if not isinstance(answer, Copied):
+            return answer
+        text = self.fold(answer)
+        return text if schema.keys() & {"enum", "format", "pattern"} else without_article(text)
 
     def tagged(self, slot, view, tag):
         tags = list(dict.fromkeys(t for t, _ in slot.options if t != "null"))
@@ -221,8 +229,7 @@ class Asker:
         return {"type": kind, **keep}
 
     def viewed(self, v, item, view=None):
-        answer = v.views[view or v.usual[0]][1]
-        return self.fold(answer) if isinstance(answer, Copied) else answer
+        return self.copied(v.views[view or v.usual[0]][1], item)
 
     def row_value(self, x, item, at):
         if isinstance(x.source, Missing):

@@ -11,6 +11,7 @@
 //! [`words`] add to them ([`labels`], places [`taken`]), the [`spans`] of values and the [`numbers`], [`texts`] with
 //! probabilities, the [`document`] that they make, a [`position`] in it, the [`preference`].
 
+mod articles;
 mod document;
 mod fields;
 mod labels;

@@ -18,6 +18,9 @@ const OTHER_MARK: f64 = -2.0;
 /// their own.
 const PART_OF_NUMBER: f64 = -3.0;
 
+/// The logarithm of how probable it is that digits after letters, as in `west-2` or `LF1M`, are a value of their own.
+const PART_OF_WORD: f64 = -3.0;
+
 /// The numbers of the text. Integers have no fractions.
 pub(super) fn numbers(is_whole: bool, input: &Input, units: &TextUnits) -> Vec<Candidate> {
     let mut numbers: Vec<(&Decimal, &Range<usize>, usize)> = { input.candidates().iter() }
@@ -45,10 +48,25 @@ pub(super) fn numbers(is_whole: bool, input: &Input, units: &TextUnits) -> Vec<C
             if is_within(&grouped, digits(span, input.text())) {
                 candidate.ln_meant += PART_OF_NUMBER;
             }
+            if is_in_word(span, input.text()) {
+                candidate.ln_meant += PART_OF_WORD;
+            }
             found.push(candidate);
         }
     }
     found
+}
+
+/// Whether a number is the end of a word, with or without a hyphen. `x2` is two times something.
+fn is_in_word(span: &Range<usize>, text: &str) -> bool {
+    let before = text.get(..span.start).unwrap_or_default();
+    let word = before.strip_suffix('-').unwrap_or(before);
+    let mut letters = word.chars().rev().take_while(|c| c.is_alphabetic());
+    match letters.next() {
+        None => false,
+        Some('x' | 'X') => letters.next().is_some(),
+        Some(_) => true,
+    }
 }
 
 /// Whether two numbers are written the same, if the mark between their digits is one of thousands for one of them.
@@ -144,6 +162,22 @@ mod tests {
             &[("0.5", 0.0), ("30", 0.0), ("120", 0.0)],
         );
         check_meant("at 5 %", &[("5", 0.0), ("0.05", 0.0)]);
+    }
+
+    #[test]
+    fn numbers_that_end_a_word_are_less_likely() {
+        let part = PART_OF_WORD;
+        check_meant(
+            "db-west-2 on LF1M: latte x7, 3 tea, EUR 4, 5kg",
+            &[
+                ("2", part),
+                ("1", part),
+                ("7", 0.0),
+                ("3", 0.0),
+                ("4", 0.0),
+                ("5", 0.0),
+            ],
+        );
     }
 
     #[test]

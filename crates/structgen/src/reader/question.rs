@@ -4,6 +4,7 @@ use serde_json::Value;
 use structgen_automata::Input;
 use structgen_ort::SpanLogits;
 
+use super::articles::{AfterArticle, leave_out_articles};
 use super::document::ReadValue;
 use super::fields::{FieldKind, ReadField};
 use super::labels::prefer_labelled;
@@ -48,6 +49,7 @@ pub(super) struct Reading<'r> {
     said: Vec<&'r [f32]>,
     ends: Ends<'r>,
     recognized: Vec<Candidate>,
+    articles: Vec<AfterArticle>,
 }
 
 impl<'r> Reading<'r> {
@@ -75,6 +77,14 @@ impl<'r> Reading<'r> {
             } => recognized(format.as_deref(), *has_pattern, input, units),
         };
         lower_unlikely_places(&mut recognized, &mut starts[units.first..]);
+        let is_free = FieldKind::String {
+            format: None,
+            has_pattern: false,
+        };
+        let articles = match field.kind == is_free {
+            true => leave_out_articles(input.text(), units, &mut starts),
+            false => Vec::new(),
+        };
         let said = if field.is_many {
             asked.options.len()
         } else {
@@ -87,6 +97,7 @@ impl<'r> Reading<'r> {
             said: (0..said).map(|option| row(asked.query + option)).collect(),
             ends: Ends::new(asked.query, logits, units),
             recognized,
+            articles,
         }
     }
 
@@ -245,8 +256,18 @@ impl<'r> Reading<'r> {
         }
         let mut spans: Vec<(usize, usize, f64)> = Vec::new();
         for &(first, probability) in places.iter().filter(|(_, it)| *it >= least) {
-            let after = self.ends.after(first);
-            spans.extend(after.map(|(last, ln)| (first, last, probability * ln.exp())));
+            let mut end = |from: usize, probability: f64| {
+                let after = self.ends.after(from).filter(|&(last, _)| last >= first);
+                spans.extend(after.map(|(last, ln)| (first, last, probability * ln.exp())));
+            };
+            // What begins with an article ends where it would end with it.
+            let article = self.articles.binary_search_by_key(&first, |it| it.word);
+            let article = article.ok().map(|at| self.articles[at]);
+            let share = article.map_or(0.0, |it| it.share);
+            end(first, probability * (1.0 - share));
+            if let Some(AfterArticle { article, .. }) = article {
+                end(article, probability * share);
+            }
         }
         if self.field.is_many {
             spans.retain(|&(first, _, weight)| weight >= LEAST_END * probability(first));

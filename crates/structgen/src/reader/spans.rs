@@ -18,6 +18,10 @@ pub(super) struct Candidate {
     pub(super) ln_meant: f64,
 }
 
+/// The logarithm of how probable another reading of a date or a time is beside the first one: `8:45` is rather in the
+/// morning than in the evening.
+const OTHER_READING: f64 = -1.5;
+
 /// The strings of a format that were recognised in the text; of a pattern, those of all formats.
 pub(super) fn recognized(
     format: Option<&str>,
@@ -27,7 +31,11 @@ pub(super) fn recognized(
 ) -> Vec<Candidate> {
     let found = { input.candidates().iter() }.filter_map(|candidate| match &candidate.value {
         CandidateValue::String { format: own, text } if has_pattern || format == Some(own) => {
-            placed(json_string(text), &candidate.span, units)
+            let mut found = placed(json_string(text), &candidate.span, units)?;
+            if candidate.reading > 0 {
+                found.ln_meant += OTHER_READING;
+            }
+            Some(found)
         }
         _ => None,
     });
