@@ -195,7 +195,7 @@ fn theirs(pattern: &str, dialect: Dialect, options: RegexOptions) -> Option<Rege
         true => pattern.to_owned(),
         false => format!("\\A(?:{pattern})\\z"),
     };
-    untimed(|| Regex::new(&whole)).ok()
+    untimed(|| Regex::new(&whole).ok())
 }
 
 /// A text with one byte replaced, removed or doubled.
