@@ -29,13 +29,15 @@ mod column;
 mod contents;
 mod error;
 mod reader;
+mod regular;
 mod replacement;
 mod writer;
 
 pub use column::{Column, Plain};
 pub use error::ArtifactError;
 pub use reader::Reader;
-pub use replacement::{Replacement, is_special};
+pub use regular::{is_special, open_regular, regular_exists};
+pub use replacement::Replacement;
 pub use writer::{Writer, reseal};
 
 /// The kind of a file's contents, and the version of their layout.

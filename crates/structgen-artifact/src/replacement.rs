@@ -120,12 +120,6 @@ fn remove_abandoned(folder: &Path, prefix: &str) {
     }
 }
 
-/// Returns whether a path is that of a pipe or a device, which is written to and never replaced.
-#[must_use]
-pub fn is_special(path: &Path) -> bool {
-    { path.metadata() }.is_ok_and(|existing| !existing.is_file() && !existing.is_dir())
-}
-
 /// Returns the path of the file that is replaced: that of an existing file without symbolic links.
 pub(crate) fn replaced(path: &Path) -> io::Result<PathBuf> {
     match path.exists() {

@@ -3,7 +3,9 @@
 use std::fs;
 
 use proptest::prelude::*;
-use structgen_artifact::{ArtifactError, Format, Reader, Replacement, Writer, is_special};
+use structgen_artifact::{
+    ArtifactError, Format, Reader, Replacement, Writer, is_special, open_regular, regular_exists,
+};
 
 const FORMAT: Format = Format {
     magic: *b"testtest",
@@ -102,6 +104,29 @@ fn writers_do_not_remove_the_files_of_others() {
         }
     });
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+#[test]
+#[cfg(unix)]
+fn only_regular_files_are_opened() {
+    let (folder, path) = written();
+    assert!(open_regular(&path).is_ok() && regular_exists(&path).unwrap());
+    let missing = path.with_file_name("missing");
+    assert!(!regular_exists(&missing).unwrap());
+    let error = open_regular(&missing).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    let pipe = path.with_file_name("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for other in [&*pipe, folder.path()] {
+        let errors = [
+            open_regular(other).unwrap_err(),
+            regular_exists(other).unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(error.to_string(), "it is no regular file");
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use structgen_artifact::regular_exists;
+
 use crate::checksum::Hasher;
 use crate::{Hub, HubError, RemoteFile, Repository};
 
@@ -183,12 +185,8 @@ struct Part {
 impl Part {
     /// Opens what an earlier attempt left, or a new file.
     fn open(path: &Path, of: &RemoteFile) -> Result<Self, TryLockError> {
-        // Reading a pipe would wait for its other end.
-        if { path.metadata() }.is_ok_and(|found| !found.is_file()) {
-            let reason = "it is no regular file";
-            let refused = io::Error::new(io::ErrorKind::InvalidInput, reason);
-            return Err(TryLockError::Error(refused));
-        }
+        // Opening a pipe would wait for its other end.
+        regular_exists(path).map_err(TryLockError::Error)?;
         let mut file = File::options()
             .read(true)
             .write(true)

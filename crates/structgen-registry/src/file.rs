@@ -1,11 +1,11 @@
 //! The registry's file: read and written as a whole.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use structgen_artifact::Replacement;
+use structgen_artifact::{Replacement, regular_exists};
 
 use crate::{RegisteredModel, RegistryError};
 
@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
         path: path.to_owned(),
         reason,
     };
-    if !is_there(path).map_err(cannot)? {
+    if !regular_exists(path).map_err(cannot)? {
         return Ok(Vec::new());
     }
     let mut text = Vec::new();
@@ -68,20 +68,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RegisteredModel>, RegistryError> {
     Ok(models)
 }
 
-/// Returns whether there is a file, and an error if it is not a regular file: opening a pipe would wait for its other
-/// end.
-fn is_there(path: &Path) -> io::Result<bool> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => Ok(true),
-        Ok(_) => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is no regular file",
-        )),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
 /// Atomically replaces the file.
 pub(crate) fn write(path: &Path, models: &[RegisteredModel]) -> Result<(), RegistryError> {
     let cannot = |source| RegistryError::Io {
@@ -105,7 +91,8 @@ pub(crate) fn lock(path: &Path) -> Result<File, RegistryError> {
         path: path.to_owned(),
         source,
     };
-    is_there(path).map_err(cannot)?;
+    // Opening a pipe would wait for its other end.
+    regular_exists(path).map_err(cannot)?;
     let file = File::options()
         .create(true)
         .truncate(false)

@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
+use structgen_artifact::open_regular;
 
 /// A tokenizer file; `M` is what is kept of its merges.
 #[derive(Debug, Deserialize)]
@@ -98,16 +99,8 @@ pub(crate) fn read_limited(path: &Path) -> Result<Vec<u8>, VocabularyError> {
         path: path.to_owned(),
         source,
     };
-    // Checked first: opening a pipe would wait for its other end.
-    if !std::fs::metadata(path).map_err(io)?.is_file() {
-        let reason = "it is no regular file";
-        return Err(io(std::io::Error::new(
-            std::io::ErrorKind::InvalidInput,
-            reason,
-        )));
-    }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
+    open_regular(path)
         .map_err(io)?
         .take(Vocabulary::MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
