@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use structgen_decode::ModelError;
+
 use crate::{CudaError, RuntimeError};
 
 /// Why a model could not be loaded.
@@ -142,6 +144,11 @@ pub enum LoadError {
         /// The first input beyond them.
         name: String,
     },
+}
+
+/// An error of ONNX Runtime while a model runs.
+pub(crate) fn backend(error: ort::Error) -> ModelError {
+    ModelError::Backend(Box::new(error))
 }
 
 fn list(names: &[String]) -> String {

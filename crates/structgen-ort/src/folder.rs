@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use structgen_artifact::open_regular;
+
 use crate::LoadError;
 use crate::config::{GenaiConfig, ModelConfig};
 use crate::graph_file::{GraphFile, When};
@@ -289,18 +291,12 @@ fn variants(dir: &Path) -> Vec<(String, PathBuf)> {
 pub fn read_config(path: &Path) -> Result<Option<String>, LoadError> {
     const LARGEST: u64 = 16 << 20;
     let read = || -> io::Result<String> {
-        let metadata = fs::metadata(path)?;
-        if !metadata.is_file() {
-            let reason = "it is no regular file";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-        }
-        if metadata.len() > LARGEST {
+        let file = open_regular(path)?;
+        if file.metadata()?.len() > LARGEST {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let mut text = String::new();
-        fs::File::open(path)?
-            .take(LARGEST)
-            .read_to_string(&mut text)?;
+        file.take(LARGEST).read_to_string(&mut text)?;
         Ok(text)
     };
     match read() {

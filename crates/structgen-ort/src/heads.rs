@@ -6,8 +6,8 @@ use ort::session::Session;
 use ort::value::{DynValue, TensorElementType, TensorRef};
 use structgen_decode::{ModelError, model::DraftHeads};
 
-use crate::cache::backend;
-use crate::files::{regular_file, side_session, takes_only};
+use crate::error::backend;
+use crate::side_graph::{regular_file, side_session, takes_only};
 use crate::signature::{NOT_WIDER, WIDEST, find, tensor, unsupported};
 use crate::{Device, LoadError, Runtime};
 

@@ -3,24 +3,32 @@
 //! The only crate that names `ort`. The library is loaded at run time ([`Runtime::load`]) and can be fetched
 //! ([`install`]); an [`OrtModel`] is opened from a folder or from memory, by [`ModelSource`] as often as wanted.
 
-mod cache;
-mod config;
 mod device;
-mod error;
-mod files;
-mod folder;
 mod graph_file;
-mod heads;
-mod memory;
-mod model;
 mod names;
 mod notes;
-mod operators;
+mod number;
 mod protobuf;
-mod reader;
 mod runtime;
-mod signature;
+
+mod error;
+mod operators;
 mod weights;
+
+mod config;
+mod memory;
+
+mod folder;
+mod signature;
+
+mod cache;
+
+mod model;
+
+mod side_graph;
+
+mod heads;
+mod reader;
 
 pub use config::{LongRope, ModelConfig};
 pub use device::{Device, UnknownDevice};

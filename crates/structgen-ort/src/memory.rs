@@ -24,7 +24,8 @@ use ort::sys::{OrtAllocator, OrtMemoryInfo};
 use ort::value::DynValue;
 use structgen_decode::ModelError;
 
-use crate::cache::{Number, backend};
+use crate::error::backend;
+use crate::number::Number;
 
 /// The smallest piece, in bytes: a page of most systems.
 const SMALLEST: usize = 4096;

@@ -11,8 +11,6 @@ pub(crate) mod slots;
 pub(crate) mod states;
 mod tensors;
 
-pub(crate) use tensors::{Number, backend};
-
 use ort::value::DynValue;
 use structgen_decode::ModelError;
 

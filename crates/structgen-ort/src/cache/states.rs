@@ -16,8 +16,9 @@ use std::sync::Arc;
 use ort::value::DynValue;
 use structgen_decode::{ModelError, model::RowId};
 
-use super::tensors::{Number, by_float, fetched, numbers, numbers_mut, too_short};
+use super::tensors::{by_float, fetched, numbers, numbers_mut, too_short};
 use crate::memory;
+use crate::number::Number;
 use crate::signature::StateTensor;
 
 /// The most snapshots of a row.

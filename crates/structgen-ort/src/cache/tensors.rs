@@ -1,15 +1,12 @@
 //! Copies within and between the tensors of a cache, of any type of number.
 
-use std::fmt::Debug;
-
 use ort::memory::{AllocationDevice, Allocator};
-use ort::value::{
-    DynTensor, DynTensorRef, DynTensorValueType, DynValue, PrimitiveTensorElementType,
-    TensorElementType,
-};
+use ort::value::{DynTensor, DynTensorRef, DynTensorValueType, DynValue, TensorElementType};
 use structgen_decode::ModelError;
 
+use crate::error::backend;
 use crate::memory;
+use crate::number::Number;
 use crate::signature::CacheTensor;
 
 /// Calls a generic function for the type of number that a cache tensor has.
@@ -39,17 +36,6 @@ macro_rules! by_float {
     };
 }
 pub(super) use by_float;
-
-/// A number that a cache may consist of.
-pub(crate) trait Number:
-    PrimitiveTensorElementType + Copy + Default + Debug + 'static
-{
-}
-
-impl Number for f32 {}
-impl Number for half::f16 {}
-impl Number for i8 {}
-impl Number for u8 {}
 
 /// Positions of one row of a tensor whose rows have room for `room` positions each.
 #[derive(Debug, Clone, Copy)]
@@ -226,8 +212,4 @@ pub(super) fn too_short(got: usize, expected: usize) -> ModelError {
         got,
         expected,
     }
-}
-
-pub(crate) fn backend(error: ort::Error) -> ModelError {
-    ModelError::Backend(Box::new(error))
 }

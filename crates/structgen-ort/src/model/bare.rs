@@ -9,7 +9,8 @@ use structgen_vocab::TokenId;
 
 use super::graph::NamedInput;
 use super::{OrtModel, inputs};
-use crate::cache::{backend, empty, states};
+use crate::cache::{empty, states};
+use crate::error::backend;
 use crate::signature::{Input, Integer, Output};
 
 /// What [`OrtModel::bare_greedy`] took.

@@ -7,7 +7,7 @@ use structgen_vocab::TokenId;
 
 use super::graph::{NamedInput, dims, unexpected};
 use crate::LoadError;
-use crate::cache::backend;
+use crate::error::backend;
 use crate::signature::{Integer, find, integer_matrix};
 
 /// The names that optimum gives the output, and those of the inputs.

@@ -8,7 +8,7 @@ use ort::value::{PrimitiveTensorElementType, Tensor};
 use structgen_decode::ModelError;
 use structgen_vocab::TokenId;
 
-use crate::cache::backend;
+use crate::error::backend;
 use crate::signature::{Features, Float, Input, Integer, Roles};
 
 /// One row of a run.

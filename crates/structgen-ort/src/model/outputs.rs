@@ -9,7 +9,7 @@ use structgen_decode::{
     model::{RowOutput, RunOutput},
 };
 
-use crate::cache::backend;
+use crate::error::backend;
 use crate::signature::{Float, Output};
 
 use super::graph::{dims, unexpected};

@@ -6,10 +6,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use structgen_artifact::open_regular;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::search::library_version;
-use crate::files::open_regular;
 
 /// The file with the record, beside the libraries.
 const RECORD: &str = "hashes.json";

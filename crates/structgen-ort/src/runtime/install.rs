@@ -5,10 +5,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use structgen_artifact::{open_regular, regular_exists};
+
 use super::hashes::{Damage, Hashes, size, verified_library};
 use super::package::Package;
 use super::{RuntimeError, Search};
-use crate::files::{check_regular, open_regular};
 
 /// The version that [`install`] fetches.
 pub const RUNTIME_VERSION: &str = "1.31.1";
@@ -204,10 +205,8 @@ fn runtime_dir(cache: &Path) -> PathBuf {
 /// The system frees the lock of a dead process, so that whoever holds it knows that nobody else fills a folder.
 fn lock(parent: &Path) -> Result<File, RuntimeError> {
     let path = parent.join(LOCK);
-    match check_regular(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        checked => checked.map_err(failed("locking the file", &path))?,
-    }
+    // Opening a pipe would wait for its other end.
+    regular_exists(&path).map_err(failed("locking the file", &path))?;
     let lock = File::create(&path).map_err(failed("creating the file", &path))?;
     lock.lock().map_err(failed("locking the file", &path))?;
     for staging in staging_folders(parent) {

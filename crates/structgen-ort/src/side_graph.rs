@@ -1,31 +1,14 @@
 //! Graphs beside a model's own.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use ort::session::Session;
+use structgen_artifact::open_regular;
 
 use crate::model::{refused, session_builder};
 use crate::operators::Operators;
 use crate::{Device, LoadError, Runtime};
-
-/// Refuses what is no regular file: opening a pipe waits for its other end, and devices need not end.
-pub(crate) fn check_regular(file: &Path) -> io::Result<()> {
-    match fs::metadata(file)?.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is no regular file",
-        )),
-    }
-}
-
-/// Opens a regular file for reading.
-pub(crate) fn open_regular(file: &Path) -> io::Result<File> {
-    check_regular(file)?;
-    File::open(file)
-}
 
 /// The bytes of a regular file.
 pub(crate) fn regular_file(file: &Path) -> Result<Vec<u8>, LoadError> {
