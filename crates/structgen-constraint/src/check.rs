@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use structgen_automata::{CancelToken, LimitExceeded, SetId};
 
-use crate::store::limit;
+use crate::error::limit;
 use crate::visit::Visit;
 use crate::walk::run;
 use crate::{Matcher, MatcherError};

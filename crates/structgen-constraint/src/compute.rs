@@ -12,7 +12,7 @@ use crate::in_string::{InStrings, Search};
 use crate::literals;
 use crate::statistics::WalkCounts;
 use crate::tables::SignedTrie;
-use crate::walk::{AnyText, Only, Stretch, Top, Walk, parts, stretch};
+use crate::walk::{AnyText, CoveredSpans, Only, Top, Walk, covered_spans, parts};
 
 /// What all walks for one mask share.
 #[derive(Clone, Copy)]
@@ -74,11 +74,11 @@ impl<'c> Compute<'c> {
                 depends_on_texts |= depends;
                 continue;
             }
-            match stretch(network, element, memory, u32::MAX)? {
-                Some(stretch) => {
-                    stretch.allow(tables.texts(), mask);
+            match covered_spans(network, element, memory, u32::MAX)? {
+                Some(spans) => {
+                    spans.allow(tables.texts(), mask);
                     let state = (element, set_of(element)?);
-                    depends_on_texts |= self.behind_text(state, from, stretch, network, mask)?;
+                    depends_on_texts |= self.after_text(state, from, spans, network, mask)?;
                 }
                 None if from == ByteSet::ALL => others.push(element),
                 None => {
@@ -110,14 +110,14 @@ impl<'c> Compute<'c> {
         let SignedTrie { trie, signs } = self.tables.long();
         let covered = match *network.elements(sketch) {
             // There are too few long tokens to search for a span.
-            [element] => stretch(network, element, self.memory, 0)?,
+            [element] => covered_spans(network, element, self.memory, 0)?,
             _ => None,
         };
-        let covered = covered.map(|stretch| Stretch {
+        let covered = covered.map(|spans| CoveredSpans {
             endless: None,
-            ..stretch
+            ..spans
         });
-        if let Some(Stretch { span, .. }) = covered {
+        if let Some(CoveredSpans { span, .. }) = covered {
             let texts = self.tables.texts().of(span.closed, span.code_points);
             let tokens = trie.subtree_tokens(TokenTrie::ROOT).iter();
             let texts = tokens.filter(|token| texts.contains(**token));
@@ -174,7 +174,7 @@ impl<'c> Compute<'c> {
         let Some(mut depends_on_texts) = taken.filter(|_| !at.except.is_empty()) else {
             return Ok(taken);
         };
-        let covered = stretch(network, element, self.memory, u32::MAX)?;
+        let covered = covered_spans(network, element, self.memory, u32::MAX)?;
         for SignedTrie { trie, signs } in [&strings.closing, &strings.escaped_closing] {
             let rest = Walk {
                 trie,
@@ -192,17 +192,17 @@ impl<'c> Compute<'c> {
 
     /// Adds the tokens that leave the span of an element, given the state of this element alone; those within the span
     /// are already in the mask.
-    fn behind_text(
+    fn after_text(
         self,
         (element, state): (Element, SetId),
         from: ByteSet,
-        stretch: Stretch,
+        spans: CoveredSpans,
         network: &Call<'_>,
         mask: &mut Draft,
     ) -> Result<bool, LimitExceeded> {
-        let Stretch { span, .. } = stretch;
+        let CoveredSpans { span, .. } = spans;
         let whole = Walk {
-            covered: Some(stretch),
+            covered: Some(spans),
             from,
             ..self.whole(state)
         };

@@ -9,11 +9,12 @@ use structgen_automata::{
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Vocabulary};
 
-use crate::literals;
 use crate::named_tokens::NamedTokens;
-use crate::store::{Shared, States, Store, StoreBytes};
+use crate::shared::Shared;
+use crate::store::{States, Store, StoreBytes};
 use crate::visit::Visit;
-use crate::{CompileError, Matcher, MatcherError, Statistics, VocabularyTables};
+use crate::warm_literals::warm_literals;
+use crate::{CompileError, MatcherError, Statistics, VocabularyTables};
 
 /// A grammar compiled for a vocabulary: immutable, `Send + Sync`, and cheap to clone.
 ///
@@ -123,7 +124,7 @@ impl CompiledConstraint {
         let constraint = Self::of_program(program, captures, tables, &options.eos, bytes)?;
         let states = constraint.states();
         let visit = constraint.visit(&states);
-        literals::warm(visit.with_cancel_token(options.limits.cancel.as_ref()))?;
+        warm_literals(visit.with_cancel_token(options.limits.cancel.as_ref()))?;
         drop(states);
         Ok(constraint)
     }
@@ -211,12 +212,6 @@ impl CompiledConstraint {
             constraint,
             ungrounded,
         })
-    }
-
-    /// Returns a matcher at the start of an output.
-    #[must_use]
-    pub fn matcher(&self) -> Matcher {
-        Matcher::new(self.clone())
     }
 
     /// Returns the vocabulary.

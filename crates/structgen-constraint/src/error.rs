@@ -67,13 +67,18 @@ pub enum MatcherError {
 
 impl From<StepError> for MatcherError {
     fn from(error: StepError) -> Self {
-        match error {
-            StepError::Limit(limit) => Self::Limit(limit),
-            // Only walks on sketches get this error, and they fall back to the exact state.
-            StepError::NeedsExact => Self::Limit(LimitExceeded {
-                what: "keys within one token",
-                limit: 1,
-            }),
-        }
+        // Only walks on sketches need the exact state, and they fall back to it.
+        Self::Limit(limit(error))
+    }
+}
+
+/// Queries about a state, unlike steps, never depend on what a sketch omits.
+pub(crate) fn limit(error: StepError) -> LimitExceeded {
+    match error {
+        StepError::Limit(limit) => limit,
+        StepError::NeedsExact => LimitExceeded {
+            what: "keys within one token",
+            limit: 1,
+        },
     }
 }

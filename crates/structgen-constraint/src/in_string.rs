@@ -13,8 +13,8 @@ use structgen_memo::Memo;
 use structgen_vocab::{TokenId, TokenTrie};
 
 use crate::Mask;
+use crate::error::limit;
 use crate::statistics::WalkCounts;
-use crate::store::limit;
 use crate::tables::{BeforeQuote, ClosingTokens};
 
 /// What tokens do in a string from some state on.

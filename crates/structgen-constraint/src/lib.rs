@@ -4,34 +4,48 @@
 //! cheap to clone; inside, it caches what its matchers compute (states and masks), up to a limit on memory. A
 //! [`Matcher`] is one output in progress.
 
+mod error;
+mod mask;
+mod signs;
+mod statistics;
+
+mod draft;
+mod position;
+mod saved_masks;
+mod texts;
+
+mod masks;
+mod named_tokens;
+mod tables;
+
+mod in_string;
+mod shared;
+mod walk;
+
+mod grounded;
+mod literals;
+mod step;
+
+mod compute;
+mod store;
+
+mod visit;
+
+mod limits;
+mod warm_literals;
+mod within;
+
+mod constraint;
+
+mod matcher;
+mod warm;
+
 mod batch;
 mod captures;
 mod check;
-mod compute;
-mod constraint;
-mod draft;
-mod error;
-mod grounded;
-mod in_string;
-mod limits;
-mod literals;
-mod mask;
-mod masks;
-mod matcher;
-mod named_tokens;
 mod nearest;
 pub mod oracle;
 mod saved;
-mod signs;
-mod statistics;
-mod step;
-mod store;
-mod tables;
-mod texts;
-mod visit;
-mod walk;
-mod warm;
-mod within;
 
 pub use batch::batch_masks;
 pub use check::Refusal;
@@ -45,4 +59,4 @@ pub use statistics::Statistics;
 pub use structgen_artifact::ArtifactError;
 pub use structgen_automata::{CancelToken, Candidate, CandidateValue, CaptureSpan, Input};
 pub use tables::{TablesSource, VocabularyTables};
-pub use warm::{WarmLimits, Warmth};
+pub use warm::{WarmLimits, WarmReport};

@@ -13,10 +13,10 @@ use structgen_vocab::{TokenMask, TokenTrie};
 
 use crate::Mask;
 use crate::draft::Drafted;
+use crate::error::limit;
 use crate::masks::Scope;
-use crate::store::limit;
 use crate::visit::Visit;
-use crate::walk::stretch;
+use crate::walk::covered_spans;
 
 impl Visit<'_> {
     /// Returns the mask of a state, including limits on tokens.
@@ -80,7 +80,7 @@ impl Visit<'_> {
                     match self.network.step(state, byte, Memory::Exact) {
                         // An exact state has every text, so this error cannot occur.
                         Ok(SetId::DEAD) | Err(StepError::NeedsExact) => {}
-                        Ok(behind) => todo.push((child, behind)),
+                        Ok(after) => todo.push((child, after)),
                         Err(StepError::Limit(limit)) => return Err(limit),
                     }
                 }
@@ -112,8 +112,8 @@ impl Limited<'_> {
         }
         let terminals = self.visit.network.next_tokens(state).map_err(limit)?;
         for terminal in terminals {
-            let behind = self.visit.network.step_token(state, terminal);
-            if self.goes_on(behind.map_err(limit)?)? {
+            let after = self.visit.network.step_token(state, terminal);
+            if self.goes_on(after.map_err(limit)?)? {
                 self.visit.shared.tokens[terminal as usize].allow(&mut self.bits);
             }
         }
@@ -127,14 +127,14 @@ impl Limited<'_> {
         let &[element] = network.elements(state) else {
             return Ok(None);
         };
-        let Some(stretch) = stretch(network, element, Memory::Sketch, u32::MAX)? else {
+        let Some(spans) = covered_spans(network, element, Memory::Sketch, u32::MAX)? else {
             return Ok(None);
         };
-        if !network.is_loop(element.frame, &stretch.span) {
+        if !network.is_loop(element.frame, &spans.span) {
             return Ok(None);
         }
         let texts = self.visit.shared.tables.texts();
-        let texts = texts.of(stretch.span.closed, stretch.span.code_points);
+        let texts = texts.of(spans.span.closed, spans.span.code_points);
         let mut texts = texts.bits().clone();
         texts.subtract(self.visit.shared.tables.cut_off());
         if self.goes_on(state)? {

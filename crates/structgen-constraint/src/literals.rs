@@ -3,11 +3,7 @@
 //! Near its beginning, a list of a million literals continues with thousands of tokens, and most of its states are
 //! visited once. So no state is created for what is only passed through: a step compares the next bytes of two nodes.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use memchr::memchr;
-use rustc_hash::FxHashSet;
 use structgen_automata::{
     ByteSet, Call, Element, LimitExceeded, LiteralsPlace, Memory, SetId, StepError,
 };
@@ -17,13 +13,11 @@ use structgen_vocab::TokenTrie;
 use crate::VocabularyTables;
 use crate::draft::Draft;
 use crate::statistics::WalkCounts;
-use crate::step::behind;
-use crate::visit::Visit;
 use crate::walk::{Only, Walk};
 
 /// A node of the trie, and the position in the list after its bytes: a node, or an edge and the number of bytes of its
 /// label that were read.
-type Open = (u32, u32, u32);
+pub(crate) type Open = (u32, u32, u32);
 
 /// Adds to `mask` the tokens that an element accepts whose terminal is in a list. Returns whether this depends on what
 /// the sketch omits, or `None` if a sketch does not determine what follows the list.
@@ -92,13 +86,13 @@ const NEAR: u32 = 24;
 /// Visits the bytes that may come next both in the trie and in the list, each with the child in the trie and the
 /// position in the list after it.
 #[inline]
-fn in_common(
+pub(crate) fn in_common(
     trie: &TokenTrie,
     node: u32,
     (set, at, read): (&LiteralSet, u32, u32),
     both: &mut impl FnMut(u32, (u32, u32)),
 ) {
-    let behind = |edge: u32, read: u32| match set.label(edge).len() == read as usize {
+    let after = |edge: u32, read: u32| match set.label(edge).len() == read as usize {
         true => (set.child(edge), 0),
         false => (edge, read),
     };
@@ -108,11 +102,11 @@ fn in_common(
         for child in trie.children(node) {
             let byte = trie.node(child).byte();
             match next {
-                Some(next) if next == byte => both(child, behind(at, read + 1)),
+                Some(next) if next == byte => both(child, after(at, read + 1)),
                 Some(_) => {}
                 None => {
                     if let Some(edge) = set.edge(at, byte) {
-                        both(child, behind(edge, 1));
+                        both(child, after(edge, 1));
                     }
                 }
             }
@@ -122,7 +116,7 @@ fn in_common(
     if read > 0 {
         let byte = set.label(at)[read as usize];
         if let Some(child) = trie.child(node, byte) {
-            both(child, behind(at, read + 1));
+            both(child, after(at, read + 1));
         }
         return;
     }
@@ -133,83 +127,14 @@ fn in_common(
     if firsts.len() < children.len() {
         for (edge, &byte) in set.edges(at).zip(firsts) {
             if let Some(child) = memchr(byte, children) {
-                both(
-                    trie.child_node(places.start + child as u32),
-                    behind(edge, 1),
-                );
+                both(trie.child_node(places.start + child as u32), after(edge, 1));
             }
         }
     } else {
         for (place, &byte) in places.zip(children) {
             if let Some(edge) = set.edge(at, byte) {
-                both(trie.child_node(place), behind(edge, 1));
+                both(trie.child_node(place), after(edge, 1));
             }
         }
     }
-}
-
-/// The number of literals that must continue from a state for its mask to be computed ahead. Computing any other mask
-/// takes some tens of microseconds at most.
-const MANY: u32 = 192;
-
-/// If a grammar begins with a list of literals, computes the masks of the states from which many of them continue, as
-/// far as memory allows. There are few such states, however long the list is.
-pub(crate) fn warm(visit: Visit<'_>) -> Result<(), LimitExceeded> {
-    let visit = visit.keeping_masks();
-    let start = visit.start()?;
-    let places = { visit.network.elements(start).iter() }
-        .filter_map(|element| visit.network.literals(element.frame));
-    let [LiteralsPlace { set, at, read }] = &places.collect::<Vec<_>>()[..] else {
-        return Ok(());
-    };
-    let texts = texts_behind(set);
-    let behind_place = |(at, read): (u32, u32)| match read {
-        0 => texts[at as usize],
-        _ => texts[set.child(at) as usize],
-    };
-    let trie = visit.shared.tables.vocabulary().trie();
-    // The states with the most literals come first; among equals, the one found first.
-    let mut found: Vec<(SetId, (u32, u32))> = vec![(start, (*at, *read))];
-    let mut seen: FxHashSet<SetId> = [start].into_iter().collect();
-    let mut next: BinaryHeap<(u32, Reverse<usize>)> = BinaryHeap::new();
-    next.push((behind_place((*at, *read)), Reverse(0)));
-    while let Some((count, Reverse(index))) = next.pop() {
-        let (state, place) = found[index];
-        if count < MANY {
-            break;
-        }
-        visit.mask(state)?;
-        if visit.states.masks.is_ahead_full() {
-            break;
-        }
-        let mut open: Vec<Open> = vec![(TokenTrie::ROOT, place.0, place.1)];
-        while let Some((node, at, read)) = open.pop() {
-            let mut enter = |node, place| {
-                if behind_place(place) >= MANY {
-                    open.push((node, place.0, place.1));
-                }
-            };
-            in_common(trie, node, (set, at, read), &mut enter);
-            let Some(&token) = trie.tokens(node).first() else {
-                continue;
-            };
-            if let Ok(behind) = behind(&visit.network, state, token, visit.shared)?
-                && seen.insert(behind)
-            {
-                next.push((behind_place((at, read)), Reverse(found.len())));
-                found.push((behind, (at, read)));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Returns the number of literals that continue from each node.
-fn texts_behind(set: &LiteralSet) -> Vec<u32> {
-    let mut texts: Vec<u32> = Vec::with_capacity(set.nodes());
-    for node in 0..=set.root() {
-        let behind = set.edges(node).map(|edge| texts[set.child(edge) as usize]);
-        texts.push(behind.fold(set.is_final(node).into(), u32::saturating_add));
-    }
-    texts
 }

@@ -6,8 +6,9 @@ use structgen_automata::{Call, CancelToken, LimitExceeded, SetId};
 use structgen_grammar::Temperature;
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::step::behind;
-use crate::store::limit;
+use crate::error::limit;
+use crate::position::Position;
+use crate::step::state_after;
 use crate::visit::Visit;
 use crate::walk::run;
 use crate::within::Within;
@@ -34,24 +35,21 @@ pub(crate) struct Progress {
     history: Vec<(TokenId, Position)>,
 }
 
-/// A position in the output, as far as the continuation depends on it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Position {
-    state: SetId,
-    accepting: bool,
-    /// Whether nothing can follow.
-    is_final: bool,
-    /// Whether an end-of-sequence id was accepted.
-    ended: bool,
+impl CompiledConstraint {
+    /// Returns a matcher at the start of an output.
+    #[must_use]
+    pub fn matcher(&self) -> Matcher {
+        Matcher::new(self.clone())
+    }
 }
 
 impl Matcher {
-    pub(crate) fn new(constraint: CompiledConstraint) -> Self {
+    fn new(constraint: CompiledConstraint) -> Self {
         let states = constraint.states();
         let visit = constraint.visit(&states);
         let begun = visit.start();
         let start = begun.unwrap_or(visit.network.start());
-        let now = Position::new(&visit, start, false).unwrap_or(Position {
+        let now = Position::new(&visit.network, start, false).unwrap_or(Position {
             state: start,
             accepting: false,
             is_final: false,
@@ -392,7 +390,7 @@ impl Progress {
         let start = visit.start()?;
         let mut replayed = Self {
             epoch: visit.states.epoch,
-            now: Position::new(visit, start, false)?,
+            now: Position::new(&visit.network, start, false)?,
             history: Vec::with_capacity(self.history.len()),
         };
         for &(token, _) in &self.history {
@@ -422,9 +420,9 @@ impl Progress {
         if let Some(known) = visit.states.recall(self.now.state, token) {
             return Ok(known);
         }
-        match behind(&visit.network, self.now.state, token, shared)? {
+        match state_after(&visit.network, self.now.state, token, shared)? {
             Ok(found) => {
-                let after = Position::new(visit, found, false)?;
+                let after = Position::new(&visit.network, found, false)?;
                 visit.states.remember(self.now.state, token, after);
                 Ok(after)
             }
@@ -453,32 +451,4 @@ fn next(network: &Call<'_>, state: SetId) -> Result<Next, LimitExceeded> {
         }
     }
     Ok(next)
-}
-
-impl Position {
-    /// Packs the position into one number, except whether an end-of-sequence id was accepted.
-    pub(crate) fn pack(self) -> u64 {
-        let flags = u64::from(self.accepting) << 1 | u64::from(self.is_final);
-        flags << 32 | u64::from(self.state.number())
-    }
-
-    pub(crate) fn unpack(packed: u64) -> Self {
-        Self {
-            state: SetId::from_number(packed as u32),
-            accepting: packed >> 33 & 1 == 1,
-            is_final: packed >> 32 & 1 == 1,
-            ended: false,
-        }
-    }
-
-    fn new(visit: &Visit<'_>, state: SetId, ended: bool) -> Result<Self, LimitExceeded> {
-        let accepting = visit.network.is_accepting(state).map_err(limit)?;
-        let is_final = accepting && visit.network.is_final(state).map_err(limit)?;
-        Ok(Self {
-            state,
-            accepting,
-            is_final,
-            ended,
-        })
-    }
 }

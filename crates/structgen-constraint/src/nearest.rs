@@ -19,7 +19,7 @@ use structgen_automata::{LimitExceeded, SetId};
 
 use self::budget::Budget;
 use self::completion::{bytes, completion, kind};
-use crate::store::limit;
+use crate::error::limit;
 use crate::visit::Visit;
 use crate::walk::run;
 use crate::{Mask, Matcher, MatcherError};

@@ -6,7 +6,7 @@
 use structgen_automata::{Call, SetId};
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::store::limit;
+use crate::error::limit;
 use crate::walk::run;
 use crate::{Matcher, MatcherError};
 
@@ -47,16 +47,16 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
     let network = &visit.network;
     for id in (0..vocabulary.len() as u32).map(TokenId) {
         let bytes = vocabulary.token_bytes(id).unwrap_or_default();
-        if let Ok(behind) = run(network, state, bytes)?
+        if let Ok(after) = run(network, state, bytes)?
             && !bytes.is_empty()
-            && goes_on(network, behind)?
+            && goes_on(network, after)?
         {
             mask.allow(id);
         }
     }
     for (terminal, named) in constraint.shared().tokens.iter().enumerate() {
-        let behind = network.step_token(state, terminal as u32)?;
-        if goes_on(network, behind)? {
+        let after = network.step_token(state, terminal as u32)?;
+        if goes_on(network, after)? {
             let ids = (0..vocabulary.len() as u32).map(TokenId);
             ids.filter(|&id| named.contains(id))
                 .for_each(|id| mask.allow(id));
@@ -69,6 +69,6 @@ pub fn mask(matcher: &Matcher) -> Result<TokenMask, MatcherError> {
 }
 
 /// Returns whether the output can be completed after a token, within the limits on tokens.
-fn goes_on(network: &Call<'_>, behind: SetId) -> Result<bool, MatcherError> {
-    Ok(network.begin_token(behind).map_err(limit)?.state != SetId::DEAD)
+fn goes_on(network: &Call<'_>, after: SetId) -> Result<bool, MatcherError> {
+    Ok(network.begin_token(after).map_err(limit)?.state != SetId::DEAD)
 }

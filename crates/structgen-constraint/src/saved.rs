@@ -5,25 +5,18 @@
 //! outlive a process, so a mask is stored with the tokens that lead to its state, as a tree; replaying the tokens finds
 //! the states again, whatever their ids are.
 
-mod masks;
-
 use std::path::Path;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Column, Format, Reader, Writer, is_special};
-use structgen_automata::SetId;
 use structgen_grammar::{BytesError, Grammar};
 use structgen_vocab::TokenId;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use masks::{MaskWriter, SavedMasks};
-
-use crate::step::behind;
-use crate::warm::Step;
-use crate::{
-    CompileError, CompiledConstraint, ConstraintOptions, Mask, VocabularyTables, WarmLimits,
-};
+use crate::saved_masks::{MaskWriter, MasksInFile, SavedMasks};
+use crate::step::{Step, state_after};
+use crate::{CompileError, CompiledConstraint, ConstraintOptions, VocabularyTables, WarmLimits};
 
 /// The version changes with the layout of the file and the bytes of a grammar. It must also change if a state's mask
 /// does.
@@ -158,7 +151,7 @@ impl CompiledConstraint {
                 let Some(parent) = parent.filter(|_| step.token.index() < ids) else {
                     return contents("a state comes before the one that leads to it");
                 };
-                let state = behind(&visit.network, parent.state, step.token, self.shared());
+                let state = state_after(&visit.network, parent.state, step.token, self.shared());
                 match state.map_err(CompileError::from)? {
                     Ok(state) => state,
                     Err(_) => return contents("no state is where a mask's should be"),
@@ -182,24 +175,8 @@ impl CompiledConstraint {
             by_state.insert(state, step.mask);
         }
         *states.steps() = found;
-        states.ready.get_or_init(|| Ready { by_state, masks });
+        states.ready.get_or_init(|| MasksInFile { by_state, masks });
         Ok(())
-    }
-}
-
-/// The masks of states that are in a file.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    by_state: FxHashMap<SetId, u32>,
-    masks: SavedMasks,
-}
-
-impl Ready {
-    /// Returns the mask of a state or sketch, if it is in the file.
-    #[inline]
-    pub(crate) fn mask(&self, state: SetId) -> Option<Mask> {
-        let &mask = self.by_state.get(&state)?;
-        self.masks.get(mask)
     }
 }
 

@@ -60,7 +60,7 @@ impl Signs {
         let mut open = vec![Open {
             node: TokenTrie::ROOT,
             end: root.end(),
-            behind: Some(Utf8::Boundary),
+            after: Some(Utf8::Boundary),
             own: ByteClasses::NONE,
             below: Sign::default(),
         }];
@@ -69,9 +69,9 @@ impl Signs {
                 close(&mut open, &mut signs);
             }
             let node = trie.node(i);
-            let before = open.last().and_then(|node| node.behind);
-            let behind = before.and_then(|utf8| utf8.step(node.byte()));
-            let own = match (before, behind) {
+            let before = open.last().and_then(|node| node.after);
+            let after = before.and_then(|utf8| utf8.step(node.byte()));
+            let own = match (before, after) {
                 (_, None) => ByteClasses::IRREGULAR,
                 (Some(Utf8::Boundary), _) => ByteClasses::of_bytes([node.byte()]),
                 _ => ByteClasses::NONE,
@@ -79,7 +79,7 @@ impl Signs {
             open.push(Open {
                 node: i,
                 end: node.end(),
-                behind,
+                after,
                 own,
                 below: Sign::default(),
             });
@@ -189,7 +189,7 @@ struct Open {
     node: u32,
     end: u32,
     /// The UTF-8 state after its byte.
-    behind: Option<Utf8>,
+    after: Option<Utf8>,
     /// The class of its own byte.
     own: ByteClasses,
     /// The summary of what was read below it so far.

@@ -1,13 +1,23 @@
-//! A step by a token.
+//! Steps by tokens.
 
 use structgen_automata::{Call, LimitExceeded, SetId};
 use structgen_vocab::TokenId;
 
-use crate::store::{Shared, limit};
+use crate::error::limit;
+use crate::shared::Shared;
 use crate::walk::run;
 
+/// How a state is reached: by a token from an earlier state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// The index of the earlier state; meaningless for the first, which is the start.
+    pub(crate) parent: u32,
+    pub(crate) token: TokenId,
+    pub(crate) state: SetId,
+}
+
 /// Returns the state after a token, or the offset of its first byte that is not accepted.
-pub(crate) fn behind(
+pub(crate) fn state_after(
     network: &Call<'_>,
     state: SetId,
     token: TokenId,

@@ -11,11 +11,11 @@ use structgen_vocab::{TokenId, TokenMask};
 use crate::draft::Draft;
 use crate::in_string::InStrings;
 use crate::masks::Masks;
-use crate::matcher::Position;
-use crate::named_tokens::NamedTokens;
-use crate::saved::Ready;
+use crate::position::Position;
+use crate::saved_masks::MasksInFile;
+use crate::shared::Shared;
 use crate::statistics::{Counters, add};
-use crate::warm::Step;
+use crate::step::Step;
 use crate::{MatcherError, Statistics, VocabularyTables};
 
 /// States and masks, cached up to a limit.
@@ -55,7 +55,7 @@ pub(crate) struct States {
     /// See [`States::steps`].
     steps: Mutex<Vec<Step>>,
     /// Masks that are in a file.
-    pub(crate) ready: OnceLock<Ready>,
+    pub(crate) ready: OnceLock<MasksInFile>,
     /// What tokens do in the strings of terminals.
     pub(crate) in_strings: InStrings,
     /// Where accepted tokens lead, see [`States::remember`].
@@ -301,25 +301,5 @@ impl Store {
         if scratch.len() < MOST_SCRATCH {
             scratch.push(draft);
         }
-    }
-}
-
-/// The immutable part of a constraint that concerns the vocabulary.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) tables: Arc<VocabularyTables>,
-    /// The tokens of each token terminal.
-    pub(crate) tokens: Vec<NamedTokens>,
-    pub(crate) eos: Vec<TokenId>,
-}
-
-/// Queries about a state, unlike steps, never depend on what a sketch omits.
-pub(crate) fn limit(error: structgen_automata::StepError) -> LimitExceeded {
-    match error {
-        structgen_automata::StepError::Limit(limit) => limit,
-        structgen_automata::StepError::NeedsExact => LimitExceeded {
-            what: "keys within one token",
-            limit: 1,
-        },
     }
 }

@@ -8,9 +8,11 @@ use structgen_vocab::TokenTrie;
 use crate::Mask;
 use crate::compute::{Compute, ends, replace, tokens_of};
 use crate::draft::{Draft, Drafted};
+use crate::error::limit;
 use crate::masks::{Kept, Key, Scope};
+use crate::shared::Shared;
 use crate::statistics::{WalkCounts, add};
-use crate::store::{Shared, States, Store, limit};
+use crate::store::{States, Store};
 
 /// One operation on the states of a constraint. What it adds is visible to others at once; its work is counted alone.
 pub(crate) struct Visit<'s> {

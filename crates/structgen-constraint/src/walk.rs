@@ -20,7 +20,7 @@ use crate::statistics::WalkCounts;
 use crate::tables::{AnyString, BeforeQuote, ClosingTokens, SignedTrie, Strings};
 use crate::texts::Texts;
 
-pub(crate) use self::cursor::{AnyText, Stretch, Top, parts, stretch};
+pub(crate) use self::cursor::{AnyText, CoveredSpans, Top, covered_spans, parts};
 
 /// Below a node with fewer nodes, no span is requested.
 const FEWEST_NODES: u32 = 3;
@@ -48,7 +48,7 @@ pub(crate) struct Walk<'w> {
     /// Summaries of its subtrees.
     pub(crate) signs: &'w Signs,
     /// Texts that continue from the state and are already in the mask.
-    pub(crate) covered: Option<Stretch>,
+    pub(crate) covered: Option<CoveredSpans>,
     /// The state that is walked.
     pub(crate) sketch: SetId,
     /// Which counters the state keeps.
@@ -132,7 +132,7 @@ impl Walk<'_> {
         let trie = self.trie;
         let cancel = network.cancel_token();
         let mut stack = Stack::new();
-        let endless = self.covered.and_then(|stretch| stretch.endless);
+        let endless = self.covered.and_then(|spans| spans.endless);
         let region = self.covered.map(Region::ready);
         let listing = match root.inside() {
             Some(top) if self.from == ByteSet::ALL => {
@@ -168,7 +168,7 @@ impl Walk<'_> {
             let below = trie.node(i).end() - i - 1;
             let region = stack
                 .region()
-                .and_then(|region| region.behind(byte, endless.as_ref()));
+                .and_then(|region| region.after(byte, endless.as_ref()));
             if let Some(region) = region {
                 let sign = self.signs.below(i);
                 if !region.is_ready && sign.is_within(&region.span, region.characters) {
@@ -256,7 +256,7 @@ impl Walk<'_> {
                 && byte == b' '
                 && next.first(network).len() >= MANY_BYTES
             {
-                depends_on_texts |= self.behind_space(i, next, texts, network, mask)?;
+                depends_on_texts |= self.after_space(i, next, texts, network, mask)?;
                 continue;
             }
             if region.is_none()
@@ -274,9 +274,9 @@ impl Walk<'_> {
                 }
             }
             let region = match region {
-                None if self.searches && below >= MANY_NODES && !is_free => {
-                    next.stretch(network, self.memory, below)?.map(Region::new)
-                }
+                None if self.searches && below >= MANY_NODES && !is_free => next
+                    .covered_span(network, self.memory, below)?
+                    .map(Region::new),
                 region => region,
             };
             let open = self.open(i, next, network);
@@ -305,7 +305,7 @@ impl Walk<'_> {
 
     /// Adds the tokens that begin with a space, at the node after it. Half of a vocabulary is words with a space before
     /// them, and most of these are decided by their characters.
-    fn behind_space(
+    fn after_space(
         &self,
         node: u32,
         cursor: Cursor<'_>,
@@ -317,13 +317,13 @@ impl Walk<'_> {
         let mut others = Vec::new();
         let elements = cursor.elements(network);
         for (element, from) in parts(network, &elements)? {
-            let covered = stretch(network, element, self.memory, u32::MAX)?;
+            let covered = covered_spans(network, element, self.memory, u32::MAX)?;
             if covered.is_none() && from == ByteSet::ALL {
                 others.push(element);
                 continue;
             }
-            if let Some(stretch) = covered {
-                stretch.allow(texts, mask);
+            if let Some(spans) = covered {
+                spans.allow(texts, mask);
             }
             let walk = Walk {
                 covered,

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 use structgen_automata::{LimitExceeded, SetId};
 use structgen_vocab::TokenId;
 
-use crate::step::behind;
-use crate::store::limit;
+use crate::error::limit;
+use crate::step::{Step, state_after};
 use crate::visit::Visit;
 use crate::walk::run;
 use crate::{CompiledConstraint, MatcherError};
@@ -40,20 +40,11 @@ impl Default for WarmLimits {
 /// What [`CompiledConstraint::warm`] has done: how far the caches are warm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Warmth {
+pub struct WarmReport {
     /// The number of states whose masks are cached.
     pub states: usize,
     /// Whether these are all states that any output reaches, so that no mask is computed again while they are cached.
     pub is_complete: bool,
-}
-
-/// How a state is reached: by a token from an earlier state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    /// The index of the earlier state; meaningless for the first, which is the start.
-    pub(crate) parent: u32,
-    pub(crate) token: TokenId,
-    pub(crate) state: SetId,
 }
 
 impl CompiledConstraint {
@@ -81,14 +72,14 @@ impl CompiledConstraint {
     /// let tables = Arc::new(VocabularyTables::new(Arc::new(vocabulary)));
     /// let constraint = CompiledConstraint::new(grammar, &tables, &ConstraintOptions::default())?;
     /// // The start, "y", "ye", "n", and the one end.
-    /// let warmth = constraint.warm(&WarmLimits::default())?;
-    /// assert_eq!((warmth.states, warmth.is_complete), (5, true));
+    /// let report = constraint.warm(&WarmLimits::default())?;
+    /// assert_eq!((report.states, report.is_complete), (5, true));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// If a limit of the automata is exceeded. The constraint stays usable.
-    pub fn warm(&self, limits: &WarmLimits) -> Result<Warmth, MatcherError> {
+    pub fn warm(&self, limits: &WarmLimits) -> Result<WarmReport, MatcherError> {
         let begun = Instant::now();
         // The number of tokens left is part of the state, so the states found first are seldom those requested later.
         let most = match self.program().limits_tokens() {
@@ -124,20 +115,20 @@ impl CompiledConstraint {
                 done += 1;
             }
         }
-        let warmth = Warmth {
+        let report = WarmReport {
             states: done,
             is_complete: search.is_complete && done == search.steps.len(),
         };
         search.steps.truncate(done);
         *states.steps() = search.steps;
-        Ok(warmth)
+        Ok(report)
     }
 }
 
 /// What is found from a state.
 struct Found {
     /// Where tokens lead: the state, and its sketch.
-    behind: Vec<(TokenId, SetId, SetId)>,
+    after: Vec<(TokenId, SetId, SetId)>,
     /// Whether nothing was skipped.
     is_complete: bool,
 }
@@ -149,13 +140,13 @@ impl Found {
         visit.mask(state)?;
         let shared = visit.shared;
         let mut found = Self {
-            behind: Vec::new(),
+            after: Vec::new(),
             is_complete: true,
         };
         let mut reach = |token: TokenId| {
-            if let Ok(behind) = behind(&visit.network, state, token, shared)? {
-                let sketch = visit.network.sketch(behind)?;
-                found.behind.push((token, behind, sketch));
+            if let Ok(after) = state_after(&visit.network, state, token, shared)? {
+                let sketch = visit.network.sketch(after)?;
+                found.after.push((token, after, sketch));
             }
             Ok::<(), LimitExceeded>(())
         };
@@ -209,7 +200,7 @@ impl Search {
     /// Adds what was found from a state.
     fn add(&mut self, from: usize, found: Found, most: usize) {
         self.is_complete &= found.is_complete;
-        for (token, state, sketch) in found.behind {
+        for (token, state, sketch) in found.after {
             if !self.states.insert(state) {
                 continue;
             }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use structgen_automata::{ByteSet, Element, LimitExceeded, Memory, SetId, StepError, Uniform};
 use structgen_vocab::{TokenMask, TokenTrie};
 
-use crate::store::limit;
+use crate::error::limit;
 use crate::visit::Visit;
 
 /// A walk over all tokens from one state.

@@ -115,11 +115,11 @@ fn write_compiled(
     };
     options.limits.cancel = token.cloned();
     let compiled = constraint.compile_with(&Arc::new(tables), &options)?;
-    let warmth = compiled.warm(&WarmLimits::default())?;
+    let report = compiled.warm(&WarmLimits::default())?;
     compiled
         .save(out)
         .with_context(|| format!("{} cannot be written", out.display()))?;
-    let extent = if warmth.is_complete {
+    let extent = if report.is_complete {
         ", all there are"
     } else {
         ""
@@ -127,6 +127,6 @@ fn write_compiled(
     Ok(Some(format!(
         "compiled constraint: {}, with the masks of {} states{extent}",
         out.display(),
-        warmth.states
+        report.states
     )))
 }

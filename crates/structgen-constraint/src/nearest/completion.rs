@@ -4,7 +4,7 @@ use structgen_automata::{ByteSet, SetId};
 
 use super::budget::Budget;
 use crate::MatcherError;
-use crate::store::limit;
+use crate::error::limit;
 
 /// The maximum length of a completion, in bytes.
 const LONGEST_COMPLETION: usize = 1 << 16;

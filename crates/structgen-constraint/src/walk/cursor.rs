@@ -6,7 +6,7 @@ use structgen_automata::{
 };
 
 use crate::draft::Draft;
-use crate::store::limit;
+use crate::error::limit;
 use crate::texts::Texts;
 
 /// The state of a walk: usually inside one terminal, where a step is a table lookup.
@@ -22,7 +22,7 @@ pub(crate) enum Cursor<'n> {
     },
     /// Any set of stacks.
     Set(SetId),
-    /// No state: only a stretch that is known to continue is followed.
+    /// No state: only a span that is known to continue is followed.
     Nowhere,
 }
 
@@ -66,7 +66,7 @@ impl<'n> Top<'n> {
     }
 
     /// Returns the cursor after the terminal, which ends under the label.
-    pub(super) fn behind(self, label: u32, network: &'n Call<'_>) -> Result<Cursor<'n>, StepError> {
+    pub(super) fn after(self, label: u32, network: &'n Call<'_>) -> Result<Cursor<'n>, StepError> {
         let Element { frame, below } = self.element;
         Cursor::new(network, network.follow_under(frame, label, below)?)
     }
@@ -254,7 +254,7 @@ impl<'n> Cursor<'n> {
     }
 
     /// Returns a span of text that continues from here, including everything that may leave it.
-    pub(super) fn stretch(
+    pub(super) fn covered_span(
         self,
         network: &'n Call<'_>,
         memory: Memory,
@@ -262,8 +262,8 @@ impl<'n> Cursor<'n> {
     ) -> Result<Option<Span>, LimitExceeded> {
         match self {
             Self::Inside(top) | Self::Ending { top, .. } => {
-                let stretch = stretch(network, top.element, memory, saved)?;
-                Ok(stretch.map(|stretch| stretch.span))
+                let spans = covered_spans(network, top.element, memory, saved)?;
+                Ok(spans.map(|spans| spans.span))
             }
             Self::Set(_) | Self::Nowhere => Ok(None),
         }
@@ -345,13 +345,13 @@ impl<'n> AnyText<'n> {
 
 /// Texts that are known to continue from a state, as one or two spans.
 #[derive(Clone, Copy)]
-pub(crate) struct Stretch {
+pub(crate) struct CoveredSpans {
     pub(crate) span: Span,
     /// A span of fewer characters without a maximum length, for what is longer than `span`.
     pub(crate) endless: Option<Span>,
 }
 
-impl Stretch {
+impl CoveredSpans {
     /// Adds the tokens among the texts that are within the spans.
     pub(crate) fn allow(&self, texts: &Texts, mask: &mut Draft) {
         let spans = [Some(self.span), self.endless];
@@ -376,12 +376,12 @@ pub(super) fn within_reach(span: Span, memory: Memory) -> Span {
 
 /// Returns the texts that continue from the element, including what may leave them and what may follow the terminal,
 /// for a walk with this memory.
-pub(crate) fn stretch(
+pub(crate) fn covered_spans(
     network: &Call<'_>,
     element: Element,
     memory: Memory,
     saved: u32,
-) -> Result<Option<Stretch>, LimitExceeded> {
+) -> Result<Option<CoveredSpans>, LimitExceeded> {
     let Some(span) = network.span(element.frame, saved) else {
         return Ok(None);
     };
@@ -392,7 +392,7 @@ pub(crate) fn stretch(
         Some(endless) => with_ends(network, element, endless)?,
         None => None,
     };
-    Ok(Some(Stretch {
+    Ok(Some(CoveredSpans {
         span: within_reach(span, memory),
         endless,
     }))

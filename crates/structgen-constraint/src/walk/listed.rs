@@ -30,11 +30,11 @@ impl Walk<'_> {
             let quote = trie.child(node, b'"').zip(listing.end(at));
             let quote = quote.map(|(quote, label)| {
                 // Nothing is stepped to from a leaf.
-                let behind = match trie.node(quote).end() == quote + 1 {
+                let after = match trie.node(quote).end() == quote + 1 {
                     true => Ok(Cursor::Nowhere),
-                    false => top.behind(label, network),
+                    false => top.after(label, network),
                 };
-                (quote, behind.map(Some))
+                (quote, after.map(Some))
             });
             let escape = trie.child(node, b'\\').map(|escape| {
                 let text = listing.read(at).iter().chain(b"\\");

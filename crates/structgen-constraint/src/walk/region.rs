@@ -2,7 +2,7 @@
 
 use structgen_automata::{Span, Utf8};
 
-use super::cursor::Stretch;
+use super::cursor::CoveredSpans;
 
 /// A part of the trie within a span, where the characters of the tokens are followed, without the automaton.
 #[derive(Clone, Copy)]
@@ -30,17 +30,17 @@ impl Region {
     }
 
     /// Creates a region whose tokens are already in the mask.
-    pub(super) fn ready(stretch: Stretch) -> Self {
+    pub(super) fn ready(spans: CoveredSpans) -> Self {
         Self {
             is_ready: true,
-            is_endless: stretch.endless.is_some(),
-            ..Self::new(stretch.span)
+            is_endless: spans.endless.is_some(),
+            ..Self::new(spans.span)
         }
     }
 
     /// Returns the region after one more byte, or `None` if it is left; `endless` is the walk's endless span.
     #[inline]
-    pub(super) fn behind(self, byte: u8, endless: Option<&Span>) -> Option<Self> {
+    pub(super) fn after(self, byte: u8, endless: Option<&Span>) -> Option<Self> {
         let utf8 = self.utf8.step(byte)?;
         let begins = self.utf8 == Utf8::Boundary;
         let goes_on = |span: &Span| !begins || span.closed.contains(byte);

@@ -100,7 +100,7 @@ fn what_is_loaded_is_what_was_saved() {
     for grammar in grammars() {
         let shown = grammar.to_string();
         let constraint = crate::support::compile(grammar);
-        let warmth = constraint.warm(&SOME).unwrap();
+        let report = constraint.warm(&SOME).unwrap();
         let file = saved(&constraint, folder.path());
         let loaded = load(&file).unwrap();
         assert_eq!(
@@ -109,7 +109,7 @@ fn what_is_loaded_is_what_was_saved() {
         );
         assert_eq!(loaded.eos(), constraint.eos());
         // The masks of the visited states are cached: visiting them again computes none.
-        assert_eq!(loaded.warm(&SOME).unwrap(), warmth);
+        assert_eq!(loaded.warm(&SOME).unwrap(), report);
         assert_eq!(loaded.statistics().masks_computed, 0, "{shown}");
         for seed in 0..6 {
             let text = crate::support::walk_and_compare(&constraint, seed, 30);
@@ -121,7 +121,7 @@ fn what_is_loaded_is_what_was_saved() {
         }
         // A loaded constraint can be saved again.
         let again = load(&saved(&load(&file).unwrap(), folder.path())).unwrap();
-        assert_eq!(again.warm(&SOME).unwrap(), warmth);
+        assert_eq!(again.warm(&SOME).unwrap(), report);
         assert_eq!(again.statistics().masks_computed, 0, "{shown}");
     }
 }

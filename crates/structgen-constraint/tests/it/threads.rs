@@ -167,7 +167,7 @@ fn batches_and_warming_on_many_threads_change_nothing() {
                     states: 60,
                     time: std::time::Duration::from_secs(600),
                 };
-                let warmth = constraint.warm(&limits).unwrap();
+                let report = constraint.warm(&limits).unwrap();
                 let mut matchers: Vec<Matcher> = (0..40).map(|_| constraint.matcher()).collect();
                 let mut random = crate::support::SplitMix::new(1);
                 let mut seen = Vec::new();
@@ -184,7 +184,7 @@ fn batches_and_warming_on_many_threads_change_nothing() {
                     }
                     seen.push(masks);
                 }
-                (warmth, seen)
+                (report, seen)
             })
         });
         assert!(of_threads[0] == of_threads[1], "{shown}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use structgen_constraint::{CompiledConstraint, ConstraintOptions, WarmLimits, Warmth};
+use structgen_constraint::{CompiledConstraint, ConstraintOptions, WarmLimits, WarmReport};
 use structgen_frontend::json_schema::{self, SchemaOptions};
 use structgen_frontend::regex::{self, RegexOptions};
 use structgen_grammar::{Expr, Grammar, JsonForm, TokenTerminal};
@@ -72,14 +72,14 @@ fn walks_through_small_grammars_compute_no_mask() {
     for grammar in grammars {
         let shown = grammar.to_string();
         let constraint = crate::support::compile(grammar.clone());
-        let warmth = constraint.warm(&LIMITS).unwrap();
-        assert!(warmth.is_complete, "{warmth:?} {shown}");
+        let report = constraint.warm(&LIMITS).unwrap();
+        assert!(report.is_complete, "{report:?} {shown}");
         assert_eq!(computed(&constraint), 0, "{shown}");
         // Without warming, masks are computed.
         assert!(computed(&crate::support::compile(grammar)) > 0);
         // A second call has nothing left to do.
         let before = constraint.statistics().masks_computed;
-        assert_eq!(constraint.warm(&LIMITS).unwrap(), warmth);
+        assert_eq!(constraint.warm(&LIMITS).unwrap(), report);
         assert_eq!(constraint.statistics().masks_computed, before);
     }
 }
@@ -88,13 +88,13 @@ fn walks_through_small_grammars_compute_no_mask() {
 fn limits_are_kept() {
     let warm = |limits| {
         let constraint = crate::support::compile(choices(&["foobar", "bar"]));
-        let warmth = constraint.warm(&limits).unwrap();
-        assert_eq!(constraint.statistics().masks_computed, warmth.states as u64);
+        let report = constraint.warm(&limits).unwrap();
+        assert_eq!(constraint.statistics().masks_computed, report.states as u64);
         crate::support::walk_and_compare(&constraint, 1, 10);
-        warmth
+        report
     };
     let all = LIMITS;
-    let Warmth {
+    let WarmReport {
         states,
         is_complete,
         ..
@@ -122,8 +122,8 @@ fn what_has_no_end_is_not_complete() {
         states: 200,
         time: Duration::from_secs(60),
     };
-    let warmth = constraint.warm(&limits).unwrap();
-    assert_eq!((warmth.states, warmth.is_complete), (200, false));
+    let report = constraint.warm(&limits).unwrap();
+    assert_eq!((report.states, report.is_complete), (200, false));
     for seed in 0..5 {
         crate::support::walk_and_compare(&constraint, seed, 30);
     }
@@ -138,10 +138,10 @@ fn masks_are_not_computed_to_be_thrown_away() {
     };
     let grammar = choices(&["foobar", "bar"]);
     let constraint = CompiledConstraint::new(grammar, &tables, &options).unwrap();
-    let warmth = constraint.warm(&LIMITS).unwrap();
+    let report = constraint.warm(&LIMITS).unwrap();
     assert!(
-        (1..7).contains(&warmth.states) && !warmth.is_complete,
-        "{warmth:?}"
+        (1..7).contains(&report.states) && !report.is_complete,
+        "{report:?}"
     );
     assert_eq!(constraint.statistics().masks_evicted, 0);
     assert!(constraint.statistics().mask_bytes <= 1_000);

@@ -2,13 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use structgen_artifact::{ArtifactError, Column, Reader, Writer};
+use structgen_automata::SetId;
 use structgen_vocab::{TokenId, TokenMask};
 
 use crate::Mask;
 
 /// Masks to be written to a file, equal ones once.
 #[derive(Default)]
-pub(super) struct MaskWriter {
+pub(crate) struct MaskWriter {
     lists: FxHashMap<Box<[TokenId]>, u32>,
     listed: Vec<TokenId>,
     /// Where each list ends.
@@ -19,7 +20,7 @@ pub(super) struct MaskWriter {
 
 impl MaskWriter {
     /// Adds a mask and returns its number.
-    pub(super) fn add(&mut self, mask: &Mask) -> u32 {
+    pub(crate) fn add(&mut self, mask: &Mask) -> u32 {
         if let Some(list) = mask.list() {
             let next = self.lists.len() as u32;
             let place = *self.lists.entry(list.into()).or_insert(next);
@@ -37,7 +38,7 @@ impl MaskWriter {
         place << 1 | 1
     }
 
-    pub(super) fn put(&self, writer: &mut Writer) {
+    pub(crate) fn put(&self, writer: &mut Writer) {
         writer.put(&self.listed);
         writer.put(&self.ends);
         writer.put(&self.words);
@@ -46,7 +47,7 @@ impl MaskWriter {
 
 /// Masks in a file's bytes, all of them validated.
 #[derive(Debug)]
-pub(super) struct SavedMasks {
+pub(crate) struct SavedMasks {
     /// The width of all masks.
     ids: usize,
     listed: Column<TokenId>,
@@ -55,7 +56,7 @@ pub(super) struct SavedMasks {
 }
 
 impl SavedMasks {
-    pub(super) fn take(reader: &mut Reader, ids: usize) -> Result<Self, ArtifactError> {
+    pub(crate) fn take(reader: &mut Reader, ids: usize) -> Result<Self, ArtifactError> {
         let masks = Self {
             ids,
             listed: reader.take()?,
@@ -86,7 +87,7 @@ impl SavedMasks {
     }
 
     /// Returns the mask with this number.
-    pub(super) fn get(&self, number: u32) -> Option<Mask> {
+    pub(crate) fn get(&self, number: u32) -> Option<Mask> {
         let place = number as usize >> 1;
         if number & 1 == 0 {
             return Some(Mask::from_list(self.list(place)?, self.ids));
@@ -96,7 +97,7 @@ impl SavedMasks {
     }
 
     /// Returns whether there is a mask with this number.
-    pub(super) fn has(&self, number: u32) -> bool {
+    pub(crate) fn has(&self, number: u32) -> bool {
         let place = number as usize >> 1;
         match number & 1 {
             0 => place < self.ends.len(),
@@ -114,5 +115,21 @@ impl SavedMasks {
         let width = self.ids.div_ceil(u64::BITS as usize);
         let start = at.checked_mul(width)?;
         self.words.get(start..start.checked_add(width)?)
+    }
+}
+
+/// The masks of states that are in a file.
+#[derive(Debug)]
+pub(crate) struct MasksInFile {
+    pub(crate) by_state: FxHashMap<SetId, u32>,
+    pub(crate) masks: SavedMasks,
+}
+
+impl MasksInFile {
+    /// Returns the mask of a state or sketch, if it is in the file.
+    #[inline]
+    pub(crate) fn mask(&self, state: SetId) -> Option<Mask> {
+        let &mask = self.by_state.get(&state)?;
+        self.masks.get(mask)
     }
 }
