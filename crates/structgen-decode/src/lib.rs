@@ -15,23 +15,35 @@
 //! | [`events`] | the events of an output's JSON values or captures while it is generated |
 //! | [`confidence`] | how probable the fields of an output are |
 
-mod candidates;
-pub mod confidence;
 pub mod constraint;
-pub mod engine;
 pub mod events;
-mod masked;
-mod matcher;
 pub mod model;
 mod numeric;
-pub mod request;
 mod rng;
-pub mod samplers;
-mod scheduler;
-mod sequence;
-pub mod strategies;
-mod task;
+mod temperature;
+
+mod demand;
+mod matcher;
 mod wide;
+
+mod masked;
+
+mod candidates;
+
+pub mod samplers;
+
+pub mod request;
+
+pub mod confidence;
+mod sequence;
+
+mod task;
+
+pub mod strategies;
+
+mod scheduler;
+
+pub mod engine;
 
 pub use confidence::Confidence;
 pub use constraint::{Constraint, Unconstrained};

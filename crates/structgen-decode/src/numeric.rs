@@ -202,6 +202,15 @@ pub(crate) fn log_sum_exp(logits: &[f32]) -> Option<f64> {
     Some(f64::from(max) + ln(total))
 }
 
+/// Returns the logarithm of a sum, given the logarithms of its terms.
+pub(crate) fn ln_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+    let max = terms.clone().fold(f64::NEG_INFINITY, f64::max);
+    if max == f64::NEG_INFINITY {
+        return max;
+    }
+    max + ln(terms.map(|term| exp_f64(term - max)).sum())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -333,7 +333,7 @@ fn scheduler(
     tokenizer: &Arc<Tokenizer>,
     options: &ModelOptions,
 ) -> Result<Scheduler> {
-    let encoder = Arc::clone(tokenizer) as Arc<dyn structgen_decode::request::TextEncoder>;
+    let encoder = Arc::clone(tokenizer) as Arc<dyn structgen_decode::model::TextEncoder>;
     let mut scheduler = Scheduler::new(model, tokenizer.vocabulary().clone())
         .with_encoder(encoder)
         .with_limits(options.scheduler_limits());

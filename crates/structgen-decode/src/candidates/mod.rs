@@ -8,10 +8,7 @@ pub(crate) use select::logit_of;
 use structgen_vocab::TokenId;
 
 use crate::numeric::{self, LaneSum};
-use crate::{
-    constraint::AllowedTokens,
-    samplers::{Sampler, SequenceRng, Temperature},
-};
+use crate::{constraint::AllowedTokens, rng::SequenceRng, temperature::Temperature};
 use crate::{masked, wide};
 
 use select::Nucleus;
@@ -371,6 +368,17 @@ impl Candidates {
         Some((f64::from(self.logits[i]) - f64::from(max) - numeric::ln(total)) as f32)
     }
 
+    /// Divides every logit by a temperature.
+    pub(crate) fn divide_by(&mut self, temperature: Temperature) {
+        if temperature.is_one() {
+            return;
+        }
+        let shift = temperature.shift(|| numeric::max(&self.logits));
+        for logit in self.logits_mut() {
+            *logit = temperature.divide(*logit, shift);
+        }
+    }
+
     /// Fills, applies a [`Temperature`] and top-p, and [draws](Candidates::draw), without building the list of
     /// candidates, which may contain nearly all tokens. If the nucleus is small or the logits are not finite, it builds
     /// the list and draws from that.
@@ -385,7 +393,7 @@ impl Candidates {
         self.clear(logits.len());
         // Until the list is built, indices are token ids.
         masked::copy(logits, allowed, banned, &mut self.logits);
-        let mut temperature = Temperature::new(temperature);
+        let temperature = Temperature::new(temperature);
         let shift = temperature.shift(|| wide::max(&self.logits));
         if !temperature.is_one() {
             wide::map(&mut self.logits, |logit| temperature.divide(logit, shift));
@@ -393,7 +401,7 @@ impl Candidates {
         let max = wide::max(&self.logits);
         if !max.is_finite() {
             self.fill(logits, allowed, banned);
-            temperature.apply(self);
+            self.divide_by(temperature);
             self.keep_mass(p, min_keep);
             return self.draw(rng);
         }

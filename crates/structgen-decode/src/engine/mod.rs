@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use crate::request::Resources;
 use crate::sequence::Codec;
+use crate::strategies::start::Resources;
 use crate::{
     GenerateError, ModelInfo, Outputs,
     strategies::{ChoiceProbability, ChoiceRequest},

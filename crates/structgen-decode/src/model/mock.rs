@@ -8,9 +8,8 @@ use structgen_vocab::{TokenId, Vocabulary};
 
 use super::{
     LanguageModel, ModelError, ModelInfo, ModelStats, OutputStart, Packing, RowId, RowOutput,
-    RowRun, RunOutput, check_run,
+    RowRun, RunOutput, TextEncoder, check_run,
 };
-use crate::request::TextEncoder;
 
 /// A deterministic model whose logits depend only on the tokens of a row.
 ///
@@ -45,7 +44,7 @@ pub struct MockModel {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use structgen_decode::{model::MockEncoder, request::TextEncoder};
+/// use structgen_decode::model::{MockEncoder, TextEncoder};
 /// use structgen_vocab::{TokenId, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::from_tokens(["a", "b", "ab"].map(|text| text.as_bytes().to_vec()), &[]).unwrap();

@@ -1,11 +1,13 @@
 //! The language model as decoding sees it: rows of a KV cache, and logits for positions.
 
+mod encoder;
 mod error;
 mod heads;
 mod info;
 mod mock;
 mod output;
 
+pub use encoder::TextEncoder;
 pub use error::ModelError;
 pub use heads::DraftHeads;
 pub use info::{ModelInfo, ModelStats, OutputStart, Packing};

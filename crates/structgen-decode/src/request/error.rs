@@ -1,10 +1,9 @@
 use structgen_vocab::TokenId;
 
+use super::choice::ChoiceError;
+use super::strategy::{BeamError, ContrastError, FaithfulError};
 use crate::{
-    FinishReason, Generation, ModelError,
-    constraint::ConstraintError,
-    samplers::SamplingError,
-    strategies::{BeamError, ChoiceError, ContrastError, FaithfulError},
+    FinishReason, Generation, ModelError, constraint::ConstraintError, samplers::SamplingError,
 };
 
 /// Why a request has no complete output.

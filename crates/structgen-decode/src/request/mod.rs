@@ -1,14 +1,13 @@
 //! Requests and outputs, as plain data.
 
-mod encoder;
+pub(crate) mod choice;
 mod error;
 mod options;
 mod outputs;
 pub mod params;
 mod result;
-mod strategy;
+pub(crate) mod strategy;
 
-pub use encoder::TextEncoder;
 pub use error::{GenerateError, Incomplete};
 pub(crate) use options::ids;
 pub use options::{ContextOverflow, GenerateOptions, JumpForward, StopText};
@@ -19,7 +18,6 @@ pub use result::{
     TokenLogProbs,
 };
 pub use strategy::Strategy;
-pub(crate) use strategy::{DRAWING, Resources};
 
 use structgen_vocab::TokenId;
 

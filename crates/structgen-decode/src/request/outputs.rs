@@ -1,7 +1,8 @@
 use structgen_vocab::TokenId;
 
+use super::choice::ChoiceProbability;
+use super::strategy::{AttemptCounts, SmcEstimates, SpeculationStats};
 use super::{GenerateError, GeneratedToken, Generation};
-use crate::strategies::{AttemptCounts, ChoiceProbability, SmcEstimates, SpeculationStats};
 
 /// The result of a request.
 #[derive(Debug, Default)]

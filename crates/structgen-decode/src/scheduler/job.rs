@@ -1,7 +1,8 @@
 //! A task with its rows and its open demands.
 
 use super::rows::{Rows, common};
-use crate::task::{Demand, RowDemand, Task, TaskSize, Text};
+use crate::demand::{Demand, RowDemand, Text};
+use crate::task::{Task, TaskSize};
 use crate::{FinishReason, GenerateError, ModelError, model::RowId};
 
 /// A task that was admitted.

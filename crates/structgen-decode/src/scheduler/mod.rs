@@ -26,13 +26,12 @@ use std::time::Instant;
 
 use structgen_vocab::Vocabulary;
 
-use crate::request::Resources;
 use crate::sequence::{Codec, Step};
+use crate::strategies::start::Resources;
 use crate::task::{Context, Task, TaskSize};
 use crate::{
     Delta, GenerateError, LanguageModel, ModelInfo, Outputs,
-    model::DraftHeads,
-    request::TextEncoder,
+    model::{DraftHeads, TextEncoder},
     strategies::{ChoiceProbability, ChoiceRequest},
 };
 use job::{Job, Open};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use structgen_vocab::TokenId;
 
 use super::prefixes::{Kept, PrefixStats};
-use crate::task::RowDemand;
+use crate::demand::RowDemand;
 use crate::{LanguageModel, ModelError, model::RowId};
 
 /// The tokens in each row.

@@ -6,7 +6,8 @@ use std::time::Instant;
 use super::job::Job;
 use super::rows::Rows;
 use super::{OnDelta, Scheduler, Ticket, Tools};
-use crate::task::{Given, RunTimes, Task};
+use crate::demand::{Given, RunTimes};
+use crate::task::Task;
 use crate::{
     Delta, ModelError,
     model::{Packing, RowRun},

@@ -5,7 +5,8 @@ use std::time::Instant;
 use structgen_vocab::TokenId;
 
 use super::Tasks;
-use crate::request::{Resources, Strategy};
+use crate::request::Strategy;
+use crate::strategies::start::{Resources, tasks};
 use crate::{
     Constraint, GenerateError, Request,
     strategies::{ChoiceRequest, LogitsRequest},
@@ -52,7 +53,7 @@ impl<C: Constraint + Clone + 'static> sealed::Submit for Request<C> {
             // Without a prompt, guidance steers away from an empty input.
             start_output(&mut guidance.prompt, resources)?;
         }
-        Strategy::tasks(self, resources).map(|tasks| Tasks {
+        tasks(self, resources).map(|tasks| Tasks {
             tasks,
             priority,
             client,

@@ -8,7 +8,7 @@ use structgen_vocab::{TokenId, Vocabulary};
 use crate::{
     Constraint,
     constraint::{AllowedTokens, ConstraintError},
-    request::TextEncoder,
+    model::TextEncoder,
 };
 
 /// Decodes tokens to text and, if there is a tokenizer, encodes text.

@@ -2,12 +2,14 @@
 
 mod codec;
 mod crop;
+mod drafted;
 mod finish;
 mod step;
 mod stop;
 mod text;
 
 pub(crate) use codec::Codec;
+pub(crate) use drafted::{Distribution, DraftedDraw, DraftedFrom};
 pub(crate) use step::{Best, Chosen, Limits, Scores, Step, Wanted, fits, set_temperature};
 
 use std::ops::ControlFlow;
@@ -16,8 +18,7 @@ use std::time::Instant;
 
 use structgen_vocab::TokenId;
 
-use crate::strategies::DraftedDraw;
-use crate::task::{Demand, Given, RunTimes, Text};
+use crate::demand::{Demand, Given, RunTimes, Text};
 use crate::{
     Constraint, Delta, FinishReason, GenerateError, GenerateOptions, GeneratedToken, ModelInfo,
     constraint::{AllowedTokens, ConstraintError},

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use structgen_vocab::{TokenId, TokenMask};
 
-use crate::strategies::{Distribution, DraftedDraw, DraftedFrom};
+use super::{Distribution, DraftedDraw, DraftedFrom};
 use crate::{
     Constraint, GenerateError,
     constraint::{AllowedTokens, ConstraintError, PlainMask},

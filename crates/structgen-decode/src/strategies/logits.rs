@@ -4,8 +4,9 @@ use std::fmt;
 
 use structgen_vocab::TokenId;
 
-use crate::request::Resources;
-use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
+use super::start::Resources;
+use crate::demand::{Demand, Given, Text};
+use crate::task::{Context, Task, TaskSize};
 use crate::{FinishReason, GenerateError, ModelError, Outputs};
 
 /// Maximum number of positions whose logits one demand requests.

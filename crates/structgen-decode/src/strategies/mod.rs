@@ -8,6 +8,7 @@ pub(crate) mod faithful;
 pub(crate) mod logits;
 pub(crate) mod sample;
 pub(crate) mod speculate;
+pub(crate) mod start;
 mod writing;
 
 pub use beam::{BeamError, BeamOptions, Distinct, EarlyStopping};
@@ -19,5 +20,4 @@ pub use faithful::{
     SmcEstimates, SmcOptions,
 };
 pub use logits::LogitsRequest;
-pub(crate) use speculate::{Distribution, DraftedDraw, DraftedFrom};
 pub use speculate::{DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats};

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
+use super::start::Resources;
 use super::writing::Writing;
-use crate::request::{Outputs, Resources};
-use crate::task::{Context, Demand, Given, Task, TaskSize};
+use crate::demand::{Demand, Given};
+use crate::request::Outputs;
+use crate::task::{Context, Task, TaskSize};
 use crate::{Constraint, FinishReason, GenerateError, GenerateOptions};
 
 /// A sequence that is sampled token by token.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
-use crate::request::{Output, Outputs, Resources};
+use super::start::Resources;
+use crate::request::{Output, Outputs};
 use crate::sequence::{Next, Sequence, SomeMask};
 use crate::task::{Context, TaskSize};
 use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions};

@@ -10,8 +10,8 @@ use structgen_vocab::TokenId;
 use super::expand::{Continuation, Expansion};
 use super::group::{Beam, Child, Group, Hypothesis};
 use super::{BeamOptions, Distinct, distinct};
+use crate::demand::{Demand, RowDemand, Text};
 use crate::sequence::{Chosen, Codec, Limits, Scores, Sequence, fits};
-use crate::task::{Demand, RowDemand, Text};
 use crate::{
     Constraint, Delta, FinishReason, GenerateError,
     constraint::{AllowedTokens, ConstraintError},

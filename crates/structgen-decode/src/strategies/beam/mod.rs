@@ -4,18 +4,19 @@ mod choose;
 mod distinct;
 mod expand;
 mod group;
-mod options;
 mod ranking;
 
-pub use options::{BeamError, BeamOptions, Distinct, EarlyStopping};
+pub use crate::request::strategy::{BeamError, BeamOptions, Distinct, EarlyStopping};
 
 use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
-use crate::request::{DRAWING, Outputs, Resources};
+use super::start::Resources;
+use crate::demand::{Demand, Given};
+use crate::request::Outputs;
 use crate::sequence::Sequence;
-use crate::task::{Context, Demand, Given, Task, TaskSize};
+use crate::task::{Context, Task, TaskSize};
 use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, samplers::SequenceRng};
 use choose::Beams;
 use group::Beam;
@@ -30,19 +31,6 @@ pub(crate) struct BeamSearch<C: Constraint> {
     ranking: Option<Ranking<C>>,
     /// Whether the search was stopped from outside: then nothing more is demanded.
     is_stopped: bool,
-}
-
-impl BeamOptions {
-    /// Returns the options that beam search does not honour.
-    pub(crate) fn refuses(&self) -> Vec<&'static str> {
-        let mut refused = vec!["sequences", "overflow", "jump_forward"];
-        match self.sample {
-            false => refused.extend(DRAWING),
-            // They adapt to the probabilities of single draws, which do not exist when drawing without replacement.
-            true => refused.extend(["sampling.mirostat", "sampling.adaptive_p"]),
-        }
-        refused
-    }
 }
 
 impl<C: Constraint + Clone> BeamSearch<C> {

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::choose::silent;
 use super::group::Hypothesis;
+use crate::demand::{Demand, Given};
 use crate::request::{Output, Outputs};
 use crate::sequence::Codec;
-use crate::task::{Demand, Given};
 use crate::{Constraint, GenerateError};
 
 /// Beams that have ended, the best of which become outputs.

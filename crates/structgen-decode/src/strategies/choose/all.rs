@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use structgen_vocab::{TokenId, TokenTrie};
 
 use super::{Distinct, Distribution, log_add};
-use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
+use crate::demand::{Demand, Given, Text};
+use crate::task::{Context, Task, TaskSize};
 use crate::{FinishReason, GenerateError, Outputs};
 
 /// When to end the search over all tokenizations.

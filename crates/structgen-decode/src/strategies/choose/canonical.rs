@@ -3,7 +3,8 @@
 use structgen_vocab::TokenId;
 
 use super::{ChoiceError, Distinct, Distribution};
-use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
+use crate::demand::{Demand, Given, Text};
+use crate::task::{Context, Task, TaskSize};
 use crate::{FinishReason, GenerateError, Outputs};
 
 /// Maximum number of positions whose logits one demand requests.
@@ -19,7 +20,7 @@ pub(super) struct Canonical {
     logs: Vec<f64>,
     /// Branches to walk, the next one last.
     open: Vec<Branch>,
-    walked: Option<Stretch>,
+    walked: Option<TokenRun>,
     has_prompt: bool,
     stopped: Option<FinishReason>,
 }
@@ -36,7 +37,7 @@ struct Branch {
 }
 
 /// A branch up to where its sequences diverge.
-struct Stretch {
+struct TokenRun {
     branch: Branch,
     /// The number of first tokens that all of its sequences share.
     common: usize,
@@ -76,7 +77,7 @@ impl Canonical {
     }
 
     /// Returns the next branch for which the model has to be run.
-    fn next(&mut self) -> Option<Stretch> {
+    fn next(&mut self) -> Option<TokenRun> {
         while let Some(branch) = self.open.pop() {
             let sorted = &self.choices.sorted;
             let (first, last) = (&sorted[branch.low], &sorted[branch.high - 1]);
@@ -88,7 +89,7 @@ impl Canonical {
                 self.logs[branch.low] = branch.log;
                 continue;
             }
-            return Some(Stretch {
+            return Some(TokenRun {
                 common,
                 looked_at: branch.counted,
                 end: common + 1 - usize::from(is_alone),
@@ -98,16 +99,16 @@ impl Canonical {
         None
     }
 
-    /// Uses the distribution after the next token of a stretch.
-    fn look_at(&mut self, stretch: &mut Stretch, distribution: &Distribution<'_>) {
+    /// Uses the distribution after the next token of a run.
+    fn look_at(&mut self, run: &mut TokenRun, distribution: &Distribution<'_>) {
         let sorted = &self.choices.sorted;
-        let Stretch { branch, common, .. } = stretch;
+        let TokenRun { branch, common, .. } = run;
         let first = &sorted[branch.low];
-        let at = stretch.looked_at;
-        stretch.looked_at += 1;
+        let at = run.looked_at;
+        run.looked_at += 1;
         if at < *common {
             branch.log += distribution.log(first[at]);
-            if stretch.looked_at == stretch.end {
+            if run.looked_at == run.end {
                 self.logs[branch.low] = branch.log;
             }
             return;
@@ -149,18 +150,18 @@ impl Task for Canonical {
         if self
             .walked
             .as_ref()
-            .is_none_or(|stretch| stretch.looked_at == stretch.end)
+            .is_none_or(|run| run.looked_at == run.end)
         {
             self.walked = self.next();
         }
-        let Some(stretch) = &self.walked else {
+        let Some(run) = &self.walked else {
             return Ok(());
         };
-        let positions = (stretch.end - stretch.looked_at).min(POSITIONS);
+        let positions = (run.end - run.looked_at).min(POSITIONS);
         // The logits of the prompt's last token are those of the first position.
-        let first = self.prompt.len() - 1 + stretch.looked_at;
+        let first = self.prompt.len() - 1 + run.looked_at;
         let keep = if self.has_prompt { first } else { 0 };
-        let sequence = &self.choices.sorted[stretch.branch.low];
+        let sequence = &self.choices.sorted[run.branch.low];
         let text = self.prompt.iter().chain(sequence);
         let tokens = text.skip(keep).take(first + positions - keep);
         let tokens = tokens.copied().collect();
@@ -170,15 +171,15 @@ impl Task for Canonical {
     }
 
     fn give(&mut self, _: &mut Context<'_>, given: &Given<'_>) -> Result<(), GenerateError> {
-        let (Some(mut stretch), [output]) = (self.walked.take(), given.rows) else {
+        let (Some(mut run), [output]) = (self.walked.take(), given.rows) else {
             return Ok(());
         };
         for position in 0..output.positions() {
-            let tokens = self.prompt.len() + stretch.looked_at;
+            let tokens = self.prompt.len() + run.looked_at;
             let distribution = Distribution::new(output.logits(position), tokens)?;
-            self.look_at(&mut stretch, &distribution);
+            self.look_at(&mut run, &distribution);
         }
-        self.walked = Some(stretch);
+        self.walked = Some(run);
         Ok(())
     }
 

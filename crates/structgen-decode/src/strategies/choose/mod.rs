@@ -5,13 +5,14 @@ mod canonical;
 #[cfg(test)]
 mod tests;
 
+pub use crate::request::choice::{ChoiceError, ChoiceProbability};
 pub use all::AllLimits;
 
 use structgen_vocab::TokenId;
 
-use crate::request::Resources;
+use super::start::Resources;
 use crate::task::Task;
-use crate::{FinishReason, GenerateError, ModelError, Outputs, request::Report};
+use crate::{GenerateError, ModelError, Outputs, request::Report};
 use all::All;
 use canonical::Canonical;
 
@@ -141,47 +142,6 @@ impl Choices {
             limits: AllLimits::default(),
         }
     }
-}
-
-/// The probability of a choice.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct ChoiceProbability {
-    /// The natural logarithm of the probability, as far as it was summed; `-inf` for 0.
-    pub log_probability: f64,
-    /// An upper bound of what was left out of the probability: 0 if all tokenizations are counted.
-    pub left_out: f64,
-    /// The probability divided by the sum over all distinct choices; 0 if that is 0.
-    pub share: f64,
-}
-
-impl ChoiceProbability {
-    /// Returns the probability, as far as it was summed; the true one is between this and this plus `left_out`.
-    #[must_use]
-    pub fn probability(&self) -> f64 {
-        self.log_probability.exp()
-    }
-}
-
-/// Why probabilities cannot be computed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChoiceError {
-    /// There are no choices.
-    #[error("there is no choice to choose from")]
-    NoChoices,
-    /// The model's logits are not a distribution: none of them is a number above minus infinity.
-    #[error("after {tokens} tokens the model gives no token any probability")]
-    NoDistribution {
-        /// The number of tokens before, including those of the prompt.
-        tokens: usize,
-    },
-    /// The request was ended before all probabilities were known.
-    #[error("the choices were not all looked at ({reason})")]
-    Stopped {
-        /// What ended it.
-        reason: FinishReason,
-    },
 }
 
 /// Returns `ln(exp(a) + exp(b))`, without overflow.

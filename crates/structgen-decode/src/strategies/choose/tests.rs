@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use structgen_vocab::Vocabulary;
 
 use super::*;
+use crate::FinishReason;
 use crate::{
     Engine, LanguageModel, MockModel, ModelInfo, Scheduler, SchedulerLimits,
     model::{ModelStats, Packing, RowId, RowOutput, RowRun, RunOutput},

@@ -1,20 +1,18 @@
 //! Contrasts two opinions about every token: of an expert and an amateur, or of one model after two prompts.
 
-mod error;
-mod options;
-
-pub use error::ContrastError;
-pub(super) use error::check;
-pub use options::{ClassifierFreeGuidance, ContrastiveDecoding};
+pub use crate::request::strategy::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};
 
 use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
+use super::start::Resources;
 use super::writing::Writing;
-use crate::request::{Outputs, Resources};
+use crate::demand::{Demand, Given, Text};
+use crate::request::Outputs;
+use crate::request::strategy::check_range;
 use crate::samplers::{ContrastRule, Opinions};
-use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
+use crate::task::{Context, Task, TaskSize};
 use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, ModelError};
 
 /// A sequence whose tokens are chosen by two opinions.
@@ -78,7 +76,7 @@ impl<C: Constraint> Contrast<C> {
         resources: &Resources<'_>,
     ) -> Result<Self, GenerateError> {
         let scale = guidance.scale;
-        check("scale", scale, scale.is_finite(), "finite")?;
+        check_range("scale", scale, scale.is_finite(), "finite")?;
         // The last token of the prompt, as in transformers.
         let other = match guidance.prompt.is_empty() {
             true => prompt.last().copied().into_iter().collect(),
@@ -100,9 +98,9 @@ impl<C: Constraint> Contrast<C> {
     ) -> Result<Self, GenerateError> {
         let ContrastiveDecoding { alpha, beta } = contrastive;
         let is_share = (0.0..=1.0).contains(&alpha);
-        check("alpha", alpha, is_share, "from 0 to 1")?;
+        check_range("alpha", alpha, is_share, "from 0 to 1")?;
         let is_weight = beta.is_finite() && beta >= 0.0;
-        check("beta", beta, is_weight, "0 or more")?;
+        check_range("beta", beta, is_weight, "0 or more")?;
         if resources.draft.is_none() {
             let strategy = "contrastive";
             return Err(GenerateError::NoDraft { strategy });

@@ -107,12 +107,3 @@ pub(super) fn ln_of(logits: &[f32], token: TokenId) -> f64 {
 pub(super) fn ln_mass(logits: &[f32], allowed: &impl AllowedTokens, banned: &[TokenId]) -> f64 {
     masked_softmax(logits, allowed, banned).map_or(f64::NEG_INFINITY, |all| all.log_sum_exp())
 }
-
-/// Returns the logarithm of a sum, given the logarithms of its terms.
-pub(super) fn ln_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
-    let max = terms.clone().fold(f64::NEG_INFINITY, f64::max);
-    if max == f64::NEG_INFINITY {
-        return max;
-    }
-    max + numeric::ln(terms.map(|term| numeric::exp_f64(term - max)).sum())
-}

@@ -2,56 +2,19 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
 use super::allowed::AllowedDraw;
-use super::learned::{ExpectedGrammaticality, Situation};
 use super::path::{Continuation, Path};
-use super::visit::{Beginning, Draws, Visit, Visitor};
-use super::{FaithfulError, ForcedEnd, Score, Template};
-use crate::request::Resources;
-use crate::task::{Context, Demand, Given, Task, TaskSize};
+use super::visit::{Draws, Visit, Visitor};
+use super::{AttemptCounts, FaithfulError, FaithfulOptions, Score, Template};
+use crate::demand::{Demand, Given};
+use crate::request::strategy::learned::{Beginning, ExpectedGrammaticality, Situation};
+use crate::strategies::start::Resources;
+use crate::task::{Context, Task, TaskSize};
 use crate::{
     Constraint, FinishReason, GenerateError, GenerateOptions, Output, Outputs, request::Report,
 };
-
-/// How [`Strategy::Asap`](crate::Strategy::Asap) and [`Strategy::Rejection`](crate::Strategy::Rejection) draw outputs:
-/// [`sequences`](GenerateOptions::sequences) of them, in sequence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FaithfulOptions {
-    /// Maximum number of attempts per output, after which the sampler gives up.
-    pub attempts: u64,
-    /// How the end counts if nothing can follow.
-    pub forced_end: ForcedEnd,
-    /// The learned bounds that requests share. `None` creates new ones for each request; JSON forms always have `None`.
-    #[serde(skip)]
-    pub learned: Option<ExpectedGrammaticality>,
-}
-
-impl Default for FaithfulOptions {
-    /// At most a thousand attempts per output, whose end counts; nothing is shared.
-    fn default() -> Self {
-        Self {
-            attempts: 1_000,
-            forced_end: ForcedEnd::Counted,
-            learned: None,
-        }
-    }
-}
-
-/// How the attempts at outputs ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct AttemptCounts {
-    /// The number of attempts.
-    pub attempts: u64,
-    /// Attempts that ended because the model drew a token that is not allowed.
-    pub rejected: u64,
-    /// Attempts that ended because nothing with any probability was left, or no tokens.
-    pub unfinished: u64,
-}
 
 /// Outputs that are drawn in sequence, each in one or several attempts. An attempt cuts the row back to the prompt.
 pub(crate) struct Attempts<C: Constraint> {

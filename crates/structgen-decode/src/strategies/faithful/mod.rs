@@ -13,90 +13,31 @@
 
 mod allowed;
 mod attempts;
-mod error;
-mod learned;
 mod path;
 mod smc;
-#[cfg(test)]
-mod tests;
 mod visit;
 
+pub use crate::request::strategy::{
+    AttemptCounts, ExpectedGrammaticality, FaithfulError, FaithfulOptions, ForcedEnd, Resampling,
+    SmcEstimates, SmcOptions,
+};
 pub(crate) use attempts::Attempts;
-pub use attempts::{AttemptCounts, FaithfulOptions};
-pub use error::FaithfulError;
-pub use learned::ExpectedGrammaticality;
 pub(crate) use smc::Smc;
-pub use smc::{Resampling, SmcEstimates, SmcOptions};
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
-use crate::request::{DRAWING, Resources};
+use super::start::Resources;
+use crate::demand::{Demand, Given, RowDemand, Text};
 use crate::sequence::{Scores, Sequence};
-use crate::task::{Context, Demand, Given, RowDemand, Text};
+use crate::task::Context;
 use crate::{
     Constraint, Delta, FinishReason, GenerateError, GenerateOptions, Output,
     request::{GenerationStats, TokenLogProbs},
 };
 use path::Path;
-
-/// How the end counts if the output is complete and nothing can follow.
-///
-/// Otherwise it always counts with the probability of the end-of-sequence token drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ForcedEnd {
-    /// With the model's probability of all end-of-sequence tokens together: the model itself might continue. The target
-    /// is then the model's distribution over whole texts, and the model runs once more after the last token.
-    #[default]
-    Counted,
-    /// As certain. The target is then that of a model that ends whenever nothing can follow, which suits models that
-    /// never end by themselves.
-    Free,
-}
-
-/// The options that faithful samplers refuse besides those for drawing tokens: the target is the model's own
-/// distribution over whole outputs, and most drawn tokens are discarded.
-const REFUSED: [&str; 26] = [
-    "sampling.repetition_penalty",
-    "sampling.repetition_scope",
-    "sampling.repetition_window",
-    "sampling.repetition_guard",
-    "sampling.frequency_penalty",
-    "sampling.presence_penalty",
-    "sampling.frequency_scope",
-    "sampling.frequency_window",
-    "sampling.dry",
-    "sampling.no_repeat_ngram",
-    "sampling.logit_bias",
-    "sampling.suppress",
-    "sampling.bad_words",
-    "sampling.forced_tokens",
-    "sampling.min_length",
-    "sampling.length_decay",
-    "sampling.watermark",
-    "sampling.order",
-    "min_new_tokens",
-    "stop",
-    "stop_text",
-    "alternatives",
-    "refused",
-    "token_times",
-    "jump_forward",
-    "overflow",
-];
-
-/// Returns the options that faithful samplers refuse.
-///
-/// The temperature is not among them: it must be 1, or [`FaithfulError::OtherTarget`] is returned.
-pub(crate) fn refused() -> Vec<&'static str> {
-    let drawing = DRAWING.into_iter();
-    let drawing = drawing.filter(|&option| option != "sampling.temperature");
-    drawing.chain(REFUSED).collect()
-}
 
 /// The probabilities of a token or an end, under the model and the mask.
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@
 use structgen_vocab::TokenId;
 
 use super::Score;
-use super::allowed::{AllowedDraw, ln_mass, ln_of, ln_sum, ln_total};
-use super::learned::{BoundTree, NodeId};
+use super::allowed::{AllowedDraw, ln_mass, ln_of, ln_total};
 use super::path::Continuation;
+use crate::request::strategy::learned::{Beginning, BoundTree, NodeId};
 use crate::{GenerateError, constraint::AllowedTokens, numeric, samplers::SequenceRng};
 
 /// The result of a position.
@@ -18,21 +18,6 @@ pub(super) enum Visit {
     Rejected,
     /// No token has any probability left.
     Nothing,
-}
-
-/// A prefix of an output, with the bound by which it was drawn.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Beginning {
-    pub(super) node: NodeId,
-    pub(super) ln_bound: f64,
-}
-
-impl Beginning {
-    /// Returns a prefix about which nothing is known.
-    fn unknown(node: NodeId) -> Self {
-        let ln_bound = 0.0;
-        Self { node, ln_bound }
-    }
 }
 
 /// The random numbers of an output.
@@ -89,9 +74,9 @@ impl Visitor<'_> {
         let kept = rest
             .clone()
             .chain(children.clone().map(|(_, ln_p, _)| ln_p));
-        let ln_kept = ln_sum(kept);
+        let ln_kept = numeric::ln_sum(kept);
         let weighed = children.map(|(_, ln_p, ln_bound)| ln_p + ln_bound);
-        let ln_bound = ln_sum(rest.chain(weighed));
+        let ln_bound = numeric::ln_sum(rest.chain(weighed));
         let score = |ln_p: f64| Score {
             ln_p,
             ln_kept,

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use structgen_vocab::TokenId;
 
 use super::heads::State;
-use super::{DraftedDraw, DraftedFrom, Source, Speculation, SpeculationStats};
-use crate::sequence::{Limits, Sequence, set_temperature};
-use crate::task::{Context, Demand, Text};
+use super::{Source, Speculation, SpeculationStats};
+use crate::demand::{Demand, Text};
+use crate::sequence::{DraftedDraw, DraftedFrom, Limits, Sequence, set_temperature};
+use crate::task::Context;
 use crate::{
     Constraint, GenerateError,
     constraint::AllowedTokens,

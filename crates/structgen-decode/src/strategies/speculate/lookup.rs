@@ -1,27 +1,8 @@
 //! Prompt lookup: drafts what followed the last tokens when they occurred before.
 
-use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
-/// Which tokens to look up, for drafts from prompt and output (Saxena 2023, "prompt lookup decoding").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PromptLookup {
-    /// Maximum number of last tokens to match; longer matches are preferred.
-    pub longest: usize,
-    /// Minimum number of last tokens to match; at least one.
-    pub shortest: usize,
-}
-
-impl Default for PromptLookup {
-    /// From three tokens down to one.
-    fn default() -> Self {
-        Self {
-            longest: 3,
-            shortest: 1,
-        }
-    }
-}
+use super::PromptLookup;
 
 impl PromptLookup {
     /// Returns what followed the last tokens when they last occurred before: at most `most` tokens.

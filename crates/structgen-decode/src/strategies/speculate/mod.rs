@@ -1,26 +1,25 @@
 //! Speculative decoding: tokens are drafted cheaply, and the model verifies all of them in one run.
 
-mod accept;
 mod draft;
 mod heads;
 mod lookup;
-mod options;
 mod stats;
 
-pub(crate) use accept::{Distribution, DraftedDraw, DraftedFrom};
-pub use lookup::PromptLookup;
-pub use options::{DraftLength, Speculation};
-pub use stats::{SourceStats, SpeculationStats};
+pub use crate::request::strategy::{
+    DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats,
+};
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use structgen_vocab::TokenId;
 
+use super::start::Resources;
 use super::writing::Writing;
-use crate::request::{Outputs, Report, Resources};
+use crate::demand::{Demand, Given, Text};
+use crate::request::{Outputs, Report};
 use crate::sequence::Next;
-use crate::task::{Context, Demand, Given, Task, TaskSize, Text};
+use crate::task::{Context, Task, TaskSize};
 use crate::{Constraint, Delta, FinishReason, GenerateError, GenerateOptions, model::RowOutput};
 use draft::{Drafted, Drafter, Drafting};
 

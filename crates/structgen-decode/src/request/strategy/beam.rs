@@ -1,6 +1,9 @@
+//! The options of beam search.
+
 use serde::{Deserialize, Serialize};
 
-use crate::task::MOST_ROWS;
+use super::DRAWING;
+use crate::demand::MOST_ROWS;
 
 /// Beam search: several sequences in parallel, of which the best are continued.
 ///
@@ -171,5 +174,16 @@ impl BeamOptions {
             return Err(BeamError::DrawnGroups);
         }
         Ok(())
+    }
+
+    /// Returns the options that beam search does not honour.
+    pub(crate) fn refuses(&self) -> Vec<&'static str> {
+        let mut refused = vec!["sequences", "overflow", "jump_forward"];
+        match self.sample {
+            false => refused.extend(DRAWING),
+            // They adapt to the probabilities of single draws, which do not exist when drawing without replacement.
+            true => refused.extend(["sampling.mirostat", "sampling.adaptive_p"]),
+        }
+        refused
     }
 }

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use structgen_vocab::TokenId;
 
-use super::allowed::ln_sum;
-use super::visit::Beginning;
-use super::{FaithfulError, ForcedEnd};
+use super::faithful::{FaithfulError, ForcedEnd};
+use crate::numeric::ln_sum;
 
 /// Upper bounds on the expected future grammaticality of prefixes (Park et al. 2024, "Grammar-Aligned Decoding"), which
 /// faithful samplers learn. This is a handle, whose clones share what is learned.
@@ -83,14 +82,14 @@ impl ExpectedGrammaticality {
     }
 
     /// Locks the bounds for reading or changing. Every change leaves them valid, so a panic elsewhere does no harm.
-    pub(super) fn lock(&self) -> MutexGuard<'_, BoundTree> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, BoundTree> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A tree of prefixes with their bounds.
 #[derive(Debug)]
-pub(super) struct BoundTree {
+pub(crate) struct BoundTree {
     situation: Option<Situation>,
     nodes: Vec<Node>,
     limit: usize,
@@ -98,14 +97,29 @@ pub(super) struct BoundTree {
 
 /// What the bounds are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Situation {
-    pub(super) prompt: Vec<TokenId>,
-    pub(super) budget: usize,
-    pub(super) end: ForcedEnd,
+pub(crate) struct Situation {
+    pub(crate) prompt: Vec<TokenId>,
+    pub(crate) budget: usize,
+    pub(crate) end: ForcedEnd,
+}
+
+/// A prefix of an output, with the bound by which it was drawn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beginning {
+    pub(crate) node: NodeId,
+    pub(crate) ln_bound: f64,
+}
+
+impl Beginning {
+    /// Returns a prefix about which nothing is known.
+    pub(crate) fn unknown(node: NodeId) -> Self {
+        let ln_bound = 0.0;
+        Self { node, ln_bound }
+    }
 }
 
 /// The index of a prefix in the tree; `None` if it is not remembered.
-pub(super) type NodeId = Option<u32>;
+pub(crate) type NodeId = Option<u32>;
 
 #[derive(Debug, Clone)]
 struct Node {
@@ -137,7 +151,7 @@ impl Node {
 
 impl BoundTree {
     /// Checks that the bounds are for this situation.
-    pub(super) fn enter(&mut self, situation: Situation) -> Result<(), FaithfulError> {
+    pub(crate) fn enter(&mut self, situation: Situation) -> Result<(), FaithfulError> {
         match &self.situation {
             Some(known) if *known != situation => return Err(FaithfulError::OtherSituation),
             Some(_) => return Ok(()),
@@ -150,7 +164,7 @@ impl BoundTree {
     }
 
     /// Returns the empty prefix.
-    pub(super) fn empty(&self) -> Beginning {
+    pub(crate) fn empty(&self) -> Beginning {
         let node = self.root();
         let ln_bound = self.ln_bound(node);
         Beginning { node, ln_bound }
@@ -170,14 +184,14 @@ impl BoundTree {
     }
 
     /// Returns the prefix with one more token.
-    pub(super) fn child(&self, at: NodeId, token: TokenId) -> NodeId {
+    pub(crate) fn child(&self, at: NodeId, token: TokenId) -> NodeId {
         let children = &self.node(at?).children;
         let place = children.binary_search_by_key(&token, |child| child.token);
         place.ok().map(|place| children[place].node)
     }
 
     /// Adds the prefix with one more token, of this probability, if there is room.
-    pub(super) fn add(&mut self, at: NodeId, token: TokenId, ln_p: f64) -> NodeId {
+    pub(crate) fn add(&mut self, at: NodeId, token: TokenId, ln_p: f64) -> NodeId {
         let at = at?;
         if self.nodes.len() >= self.limit {
             return None;
@@ -192,18 +206,18 @@ impl BoundTree {
     }
 
     /// Returns whether a prefix was visited.
-    pub(super) fn is_known(&self, at: NodeId) -> bool {
+    pub(crate) fn is_known(&self, at: NodeId) -> bool {
         at.is_some_and(|at| self.node(at).is_known)
     }
 
     /// Returns the remembered tokens after a prefix, sorted.
-    pub(super) fn tokens(&self, at: NodeId) -> impl Iterator<Item = TokenId> {
+    pub(crate) fn tokens(&self, at: NodeId) -> impl Iterator<Item = TokenId> {
         let children = at.map_or(&[][..], |at| &self.node(at).children);
         children.iter().map(|child| child.token)
     }
 
     /// Returns the remembered tokens after a prefix, with the logarithms of their probabilities and bounds.
-    pub(super) fn children(
+    pub(crate) fn children(
         &self,
         at: NodeId,
     ) -> impl Iterator<Item = (TokenId, f64, f64)> + Clone + '_ {
@@ -214,7 +228,7 @@ impl BoundTree {
     }
 
     /// Sets the probability of all allowed tokens after a prefix that are not remembered, including the end.
-    pub(super) fn set_rest(&mut self, at: NodeId, ln_rest: f64) {
+    pub(crate) fn set_rest(&mut self, at: NodeId, ln_rest: f64) {
         if let Some(at) = at {
             let node = &mut self.nodes[at as usize];
             node.ln_rest = ln_rest;
@@ -223,7 +237,7 @@ impl BoundTree {
     }
 
     /// Recomputes the bounds of prefixes, each of which extends the one before by a token.
-    pub(super) fn update(&mut self, beginnings: &[u32]) {
+    pub(crate) fn update(&mut self, beginnings: &[u32]) {
         for &at in beginnings.iter().rev() {
             let node = self.node(at);
             let rest = std::iter::once(node.ln_rest);

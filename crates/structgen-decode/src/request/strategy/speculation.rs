@@ -1,8 +1,9 @@
+//! The options of speculative decoding, and the statistics of drafts.
+
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use super::PromptLookup;
 
 /// The sources and length of drafts.
 ///
@@ -77,7 +78,7 @@ impl DraftLength {
     /// The initial adaptive length.
     const FIRST: usize = 5;
 
-    pub(super) fn first(self) -> usize {
+    pub(crate) fn first(self) -> usize {
         match self {
             Self::Fixed(n) => n.get(),
             Self::Adaptive(most) => most.get().min(Self::FIRST),
@@ -85,11 +86,113 @@ impl DraftLength {
     }
 
     /// Returns the length after a draft.
-    pub(super) fn after(self, length: usize, kept_whole: bool) -> usize {
+    pub(crate) fn after(self, length: usize, kept_whole: bool) -> usize {
         match self {
             Self::Fixed(n) => n.get(),
             Self::Adaptive(most) if kept_whole => most.get().min(length + 2),
             Self::Adaptive(_) => length.saturating_sub(1).max(1),
+        }
+    }
+}
+
+/// Which tokens to look up, for drafts from prompt and output (Saxena 2023, "prompt lookup decoding").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PromptLookup {
+    /// Maximum number of last tokens to match; longer matches are preferred.
+    pub longest: usize,
+    /// Minimum number of last tokens to match; at least one.
+    pub shortest: usize,
+}
+
+impl Default for PromptLookup {
+    /// From three tokens down to one.
+    fn default() -> Self {
+        Self {
+            longest: 3,
+            shortest: 1,
+        }
+    }
+}
+
+/// Statistics of drafts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SpeculationStats {
+    /// Tokens generated, including forced ones.
+    pub tokens: u64,
+    /// Runs of the target in which a choice was made.
+    pub target_runs: u64,
+    /// Runs of the draft model.
+    pub draft_runs: u64,
+    /// Runs of the extra heads.
+    pub head_runs: u64,
+    /// Time spent drafting, including runs of the draft model and the constraint's masks.
+    pub draft_time: Duration,
+    /// Tokens that the target tested, by position in the draft. Forced tokens are excluded.
+    pub tested: Vec<u64>,
+    /// Tokens that were accepted, by position in the draft.
+    pub kept: Vec<u64>,
+    /// Drafts of the draft model.
+    pub model: SourceStats,
+    /// Drafts of extra heads.
+    pub heads: SourceStats,
+    /// Drafts by prompt lookup.
+    pub lookup: SourceStats,
+    /// Drafts of forced text.
+    pub forced_text: SourceStats,
+}
+
+/// Statistics of one source of drafts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SourceStats {
+    /// Tokens that the target tested.
+    pub tested: u64,
+    /// Tokens that were accepted.
+    pub kept: u64,
+}
+
+impl SpeculationStats {
+    /// Returns the tokens per run of the target; zero before the first.
+    #[must_use]
+    pub fn tokens_per_run(&self) -> f64 {
+        self.tokens as f64 / self.target_runs.max(1) as f64
+    }
+
+    /// Returns the acceptance rate at each position of the draft, among the tokens that the target tested.
+    #[must_use]
+    pub fn acceptance(&self) -> Vec<f64> {
+        let pairs = self.kept.iter().zip(&self.tested);
+        pairs
+            .map(|(&kept, &tested)| kept as f64 / tested.max(1) as f64)
+            .collect()
+    }
+
+    /// Adds the statistics of other drafts.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.tokens += other.tokens;
+        self.target_runs += other.target_runs;
+        self.draft_runs += other.draft_runs;
+        self.head_runs += other.head_runs;
+        self.draft_time += other.draft_time;
+        for (sums, terms) in [
+            (&mut self.tested, &other.tested),
+            (&mut self.kept, &other.kept),
+        ] {
+            sums.resize(sums.len().max(terms.len()), 0);
+            sums.iter_mut()
+                .zip(terms)
+                .for_each(|(sum, term)| *sum += term);
+        }
+        for (sum, term) in [
+            (&mut self.model, other.model),
+            (&mut self.heads, other.heads),
+            (&mut self.lookup, other.lookup),
+            (&mut self.forced_text, other.forced_text),
+        ] {
+            sum.tested += term.tested;
+            sum.kept += term.kept;
         }
     }
 }

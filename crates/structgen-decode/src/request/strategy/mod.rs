@@ -1,21 +1,28 @@
-use std::sync::Arc;
+//! How outputs are searched for: the strategies with their options, errors and reports, as plain data.
+
+mod beam;
+mod contrast;
+mod contrastive_search;
+mod faithful;
+pub(crate) mod learned;
+mod smc;
+mod speculation;
+#[cfg(test)]
+mod tests;
+
+pub use beam::{BeamError, BeamOptions, Distinct, EarlyStopping};
+pub(crate) use contrast::check_range;
+pub use contrast::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};
+pub use contrastive_search::ContrastiveSearch;
+pub use faithful::{AttemptCounts, FaithfulError, FaithfulOptions, ForcedEnd};
+pub use learned::ExpectedGrammaticality;
+pub use smc::{Resampling, SmcEstimates, SmcOptions};
+pub use speculation::{DraftLength, PromptLookup, SourceStats, Speculation, SpeculationStats};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{GenerateError, GenerateOptions, Request};
-use crate::sequence::Codec;
-use crate::strategies::beam::{BeamOptions, BeamSearch};
-use crate::strategies::contrast::{ClassifierFreeGuidance, Contrast, ContrastiveDecoding};
-use crate::strategies::contrastive_search::{ContrastiveSearch, Search};
-use crate::strategies::faithful::{self, Attempts, Smc};
-use crate::strategies::sample::Sample;
-use crate::strategies::speculate::{Speculate, Speculation};
-use crate::task::Task;
-use crate::{
-    Constraint, ModelInfo,
-    strategies::{FaithfulOptions, SmcOptions},
-};
+use super::{GenerateError, GenerateOptions};
 
 /// How outputs are searched for.
 ///
@@ -153,9 +160,15 @@ impl From<ContrastiveSearch> for Strategy {
     }
 }
 
+impl From<SmcOptions> for Strategy {
+    fn from(options: SmcOptions) -> Self {
+        Self::Smc(options)
+    }
+}
+
 /// The options that matter only if tokens are drawn: temperatures, and samplers that truncate. Strategies that do not
 /// draw ignore them.
-pub(crate) const DRAWING: [&str; 15] = [
+const DRAWING: [&str; 15] = [
     "sampling.temperature",
     "sampling.dynamic_temperature",
     "sampling.top_k",
@@ -172,21 +185,6 @@ pub(crate) const DRAWING: [&str; 15] = [
     "sampling.mirostat",
     "sampling.adaptive_p",
 ];
-
-impl From<SmcOptions> for Strategy {
-    fn from(options: SmcOptions) -> Self {
-        Self::Smc(options)
-    }
-}
-
-/// The resources for creating tasks.
-pub struct Resources<'a> {
-    pub(crate) codec: &'a Codec,
-    pub(crate) target: &'a ModelInfo,
-    pub(crate) draft: Option<&'a ModelInfo>,
-    /// The width of the hidden states that the heads accept, if there are heads.
-    pub(crate) heads_width: Option<usize>,
-}
 
 impl Strategy {
     /// The names of all strategies, as in JSON.
@@ -232,7 +230,7 @@ impl Strategy {
     }
 
     /// Returns the options that it does not honour; setting one is an error.
-    pub(super) fn refuses(&self) -> Vec<&'static str> {
+    pub(in crate::request) fn refuses(&self) -> Vec<&'static str> {
         match self {
             Self::Sample | Self::Speculate(_) => Vec::new(),
             Self::Beam(beams) => beams.refuses(),
@@ -242,80 +240,6 @@ impl Strategy {
             Self::Asap(_) | Self::Rejection(_) => faithful::refused(),
             Self::Smc(_) => [&faithful::refused()[..], &["sequences"]].concat(),
         }
-    }
-
-    /// Creates the tasks of a request, one per output that is found independently.
-    pub(crate) fn tasks<C: Constraint + Clone + 'static>(
-        request: Request<C>,
-        resources: &Resources<'_>,
-    ) -> Result<Vec<Box<dyn Task>>, GenerateError> {
-        let Request {
-            prompt,
-            constraint,
-            options,
-            strategy,
-            ..
-        } = request;
-        strategy.check(&options)?;
-        let tasks = strategy.count(&options);
-        let options = Arc::new(options);
-        let task = |number| -> Result<Box<dyn Task>, GenerateError> {
-            let constraint = constraint.clone();
-            Ok(match &strategy {
-                Self::Sample => Box::new(Sample::start(
-                    &prompt, constraint, &options, number, resources,
-                )?),
-                Self::Speculate(speculation) => Box::new(Speculate::start(
-                    &prompt,
-                    constraint,
-                    &options,
-                    *speculation,
-                    number,
-                    resources,
-                )?),
-                Self::Beam(beams) => Box::new(BeamSearch::start(
-                    &prompt, constraint, &options, beams, resources,
-                )?),
-                Self::Guidance(guidance) => Box::new(Contrast::guided(
-                    &prompt, constraint, &options, guidance, number, resources,
-                )?),
-                Self::Contrastive(contrastive) => Box::new(Contrast::contrastive(
-                    &prompt,
-                    constraint,
-                    &options,
-                    *contrastive,
-                    number,
-                    resources,
-                )?),
-                Self::ContrastiveSearch(search) => Box::new(Search::start(
-                    &prompt, constraint, &options, *search, resources,
-                )?),
-                Self::Asap(asap) => Box::new(Attempts::start(
-                    &prompt,
-                    constraint,
-                    &options,
-                    asap.clone(),
-                    false,
-                    resources,
-                )?),
-                Self::Rejection(rejection) => Box::new(Attempts::start(
-                    &prompt,
-                    constraint,
-                    &options,
-                    rejection.clone(),
-                    true,
-                    resources,
-                )?),
-                Self::Smc(smc) => Box::new(Smc::start(
-                    &prompt,
-                    constraint,
-                    &options,
-                    smc.clone(),
-                    resources,
-                )?),
-            })
-        };
-        (0..tasks).map(task).collect()
     }
 
     /// Returns the number of tasks of a request: one per output that is found independently.
@@ -328,7 +252,7 @@ impl Strategy {
     }
 
     /// Returns an error for an option that is set but not honoured by the strategy.
-    pub(super) fn check(&self, options: &GenerateOptions) -> Result<(), GenerateError> {
+    pub(crate) fn check(&self, options: &GenerateOptions) -> Result<(), GenerateError> {
         let refused = self.refuses();
         if refused.is_empty() {
             return Ok(());
