@@ -12,9 +12,11 @@ use structgen_decode::{
     FinishReason, GenerateError, GenerateOptions, MockModel, ModelError, Outputs, Request,
     Scheduler, Strategy,
     model::{Packing, RowRun},
+    params::PARAMETERS,
     samplers::RepetitionGuardParams,
     strategies::{
         BeamOptions, ClassifierFreeGuidance, ContrastiveDecoding, ContrastiveSearch, Distinct,
+        FaithfulError, FaithfulOptions, PromptLookup, SmcOptions, Speculation,
     },
 };
 use structgen_vocab::{TokenId, Vocabulary};
@@ -60,6 +62,25 @@ fn strategies() -> Vec<Strategy> {
     ]
 }
 
+/// Those of [`strategies`], and the others.
+fn all_strategies() -> Vec<Strategy> {
+    let speculation = Speculation {
+        model: true,
+        lookup: Some(PromptLookup::default()),
+        ..Speculation::default()
+    };
+    let mut all = strategies();
+    all.extend([
+        speculation.into(),
+        Strategy::Asap(FaithfulOptions::default()),
+        Strategy::Rejection(FaithfulOptions::default()),
+        SmcOptions::default().into(),
+    ]);
+    let names: BTreeSet<&str> = all.iter().map(Strategy::name).collect();
+    assert_eq!(names, BTreeSet::from(Strategy::NAMES));
+    all
+}
+
 /// Options that a strategy can be run with.
 fn options(strategy: &Strategy) -> GenerateOptions {
     let mut options = GenerateOptions {
@@ -103,7 +124,7 @@ fn set_options() -> Value {
 
 #[test]
 fn a_strategy_is_an_object_with_its_name() {
-    for strategy in strategies() {
+    for strategy in all_strategies() {
         let json = serde_json::to_value(&strategy).unwrap();
         assert_eq!(json["name"], strategy.name());
         assert_eq!(
@@ -126,27 +147,30 @@ fn a_strategy_is_an_object_with_its_name() {
 #[test]
 fn an_option_is_honoured_or_refused_by_its_name() {
     let set = set_options();
-    let unset = serde_json::to_value(GenerateOptions::default()).unwrap();
-    let mut paths = Vec::new();
-    for (name, value) in unset.as_object().unwrap() {
-        match value.as_object().filter(|_| name == "sampling") {
-            Some(fields) => paths.extend(fields.keys().map(|field| format!("sampling.{field}"))),
-            None => paths.push(name.clone()),
-        }
-    }
+    // Parameters of a group are set with it.
+    let paths: Vec<String> = { PARAMETERS.iter() }
+        .filter(|row| !row.name.contains('.'))
+        .filter_map(|row| row.path().strip_prefix("options.").map(str::to_owned))
+        .collect();
     let vocabulary = vocabulary();
     let constraint = &constraints(&vocabulary)[1];
     let mut scheduler = pair(&vocabulary, model(1));
     let mut found = String::new();
-    for strategy in strategies() {
+    for strategy in all_strategies() {
         let mut refused = Vec::new();
         for path in &paths {
             let pointer = format!("/{}", path.replace('.', "/"));
             let value = set.pointer(&pointer).unwrap_or_else(|| panic!("{path}"));
             // Options that make this one valid.
             let mut options = json!({"sampling": {}});
-            if matches!(&strategy, Strategy::Beam(beams) if beams.sample) {
-                options["sampling"]["temperature"] = json!(2.0);
+            match &strategy {
+                Strategy::Beam(beams) if beams.sample => {
+                    options["sampling"]["temperature"] = json!(2.0);
+                }
+                Strategy::Asap(_) | Strategy::Rejection(_) | Strategy::Smc(_) => {
+                    options["sampling"]["temperature"] = json!(1.0);
+                }
+                _ => {}
             }
             match path.strip_prefix("sampling.") {
                 Some(field) => options["sampling"][field] = value.clone(),
@@ -163,8 +187,16 @@ fn an_option_is_honoured_or_refused_by_its_name() {
                     value: told,
                 }) => {
                     assert_eq!((name, &option), (strategy.name(), path));
-                    assert!(value.is_object() || told == *value.to_string(), "{told}");
+                    // The name of an order stands for its samplers.
+                    let is_expanded = value.is_object() || path == "sampling.order";
+                    assert!(is_expanded || told == *value.to_string(), "{told}");
                     refused.push(option);
+                }
+                // Faithful samplers require one temperature, which the error names.
+                Err(GenerateError::Faithful(FaithfulError::OtherTarget { what })) => {
+                    let is_named = path == "sampling.temperature" && what.contains("temperature");
+                    assert!(is_named, "{path}: {what}");
+                    refused.push(format!("{path} (unless 1)"));
                 }
                 Err(error) => panic!("{path}: {error}"),
                 Ok(ticket) => scheduler.cancel(ticket),
@@ -180,6 +212,10 @@ fn an_option_is_honoured_or_refused_by_its_name() {
         guidance: overflow
         contrastive: overflow
         contrastive_search: sampling.temperature sampling.dynamic_temperature sampling.top_k sampling.top_k_ties sampling.top_p sampling.min_p sampling.typical_p sampling.epsilon_cutoff sampling.eta_cutoff sampling.top_n_sigma sampling.top_h sampling.xtc sampling.min_keep sampling.mirostat sampling.adaptive_p sequences overflow
+        speculate: 
+        asap: sampling.temperature (unless 1) sampling.dynamic_temperature sampling.top_k sampling.top_k_ties sampling.top_p sampling.min_p sampling.typical_p sampling.epsilon_cutoff sampling.eta_cutoff sampling.top_n_sigma sampling.top_h sampling.xtc sampling.min_keep sampling.mirostat sampling.adaptive_p sampling.repetition_penalty sampling.repetition_scope sampling.repetition_window sampling.repetition_guard sampling.frequency_penalty sampling.presence_penalty sampling.frequency_scope sampling.frequency_window sampling.dry sampling.no_repeat_ngram sampling.logit_bias sampling.suppress sampling.bad_words sampling.forced_tokens sampling.min_length sampling.length_decay sampling.watermark sampling.order min_new_tokens stop stop_text alternatives refused token_times jump_forward overflow
+        rejection: sampling.temperature (unless 1) sampling.dynamic_temperature sampling.top_k sampling.top_k_ties sampling.top_p sampling.min_p sampling.typical_p sampling.epsilon_cutoff sampling.eta_cutoff sampling.top_n_sigma sampling.top_h sampling.xtc sampling.min_keep sampling.mirostat sampling.adaptive_p sampling.repetition_penalty sampling.repetition_scope sampling.repetition_window sampling.repetition_guard sampling.frequency_penalty sampling.presence_penalty sampling.frequency_scope sampling.frequency_window sampling.dry sampling.no_repeat_ngram sampling.logit_bias sampling.suppress sampling.bad_words sampling.forced_tokens sampling.min_length sampling.length_decay sampling.watermark sampling.order min_new_tokens stop stop_text alternatives refused token_times jump_forward overflow
+        smc: sampling.temperature (unless 1) sampling.dynamic_temperature sampling.top_k sampling.top_k_ties sampling.top_p sampling.min_p sampling.typical_p sampling.epsilon_cutoff sampling.eta_cutoff sampling.top_n_sigma sampling.top_h sampling.xtc sampling.min_keep sampling.mirostat sampling.adaptive_p sampling.repetition_penalty sampling.repetition_scope sampling.repetition_window sampling.repetition_guard sampling.frequency_penalty sampling.presence_penalty sampling.frequency_scope sampling.frequency_window sampling.dry sampling.no_repeat_ngram sampling.logit_bias sampling.suppress sampling.bad_words sampling.forced_tokens sampling.min_length sampling.length_decay sampling.watermark sampling.order sequences min_new_tokens stop stop_text alternatives refused token_times jump_forward overflow
     "#]].assert_eq(&found);
     let options = GenerateOptions {
         sequences: 3,

@@ -112,7 +112,7 @@ pub fn set_parameter<T: Serialize + DeserializeOwned>(
 }
 
 /// Serialises through text, which gives numbers as people write them: 0.1 rather than the `f32` next to it.
-pub(super) fn form_of(source: &impl Serialize) -> Value {
+pub(crate) fn form_of(source: &impl Serialize) -> Value {
     let text = serde_json::to_string(source).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }

@@ -6,6 +6,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(super) use find::form_of;
 pub use find::{ParameterError, find_parameters, set_parameter};
 pub use parameter::{NumberAt, Parameter, ParameterKind, Place, Range};
 pub use table::PARAMETERS;

@@ -3,7 +3,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::Params;
-use super::find::form_of;
+use super::form_of;
 use crate::Strategy;
 
 /// A row of the table of parameters.

@@ -22,6 +22,7 @@ pub use speculation::{DraftLength, PromptLookup, SourceStats, Speculation, Specu
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::params::form_of;
 use super::{GenerateError, GenerateOptions};
 
 /// How outputs are searched for.
@@ -257,17 +258,16 @@ impl Strategy {
         if refused.is_empty() {
             return Ok(());
         }
-        // Through text, which keeps numbers as they were written.
-        let json = |options| {
-            let text = serde_json::to_string(options)?;
-            serde_json::from_str::<Value>(&text)
-        };
-        let (Ok(set), Ok(unset)) = (json(options), json(&GenerateOptions::default())) else {
-            return Ok(());
-        };
+        let (set, unset) = (form_of(options), form_of(&GenerateOptions::default()));
         let pointer = |name: &str| format!("/{}", name.replace('.', "/"));
-        let is_set =
-            |name: &&&'static str| set.pointer(&pointer(name)) != unset.pointer(&pointer(name));
+        let is_set = |name: &&&'static str| {
+            let path = pointer(name);
+            match (set.pointer(&path), unset.pointer(&path)) {
+                (Some(set), Some(unset)) => set != unset,
+                // What cannot be compared is refused rather than ignored.
+                _ => true,
+            }
+        };
         match refused.iter().find(is_set) {
             Some(option) => Err(GenerateError::NotHonoured {
                 strategy: self.name(),
