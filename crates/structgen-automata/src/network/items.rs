@@ -81,11 +81,12 @@ impl Call<'_> {
         let counts = self.registers.array(data).counts.clone();
         let close_allowed = shape.bounds().are_met(&counts);
         let depth = self.sets.depth(below) + 1;
-        let more_allowed = if shape.is_plainly_distinct() && self.is_vast_item(shape, depth) {
-            shape.max.is_none_or(|max| counts.members < max) && self.item_fits(shape, below)
-        } else {
-            self.has_next_item(array, data, below)?
-        };
+        let more_allowed =
+            if shape.is_plainly_distinct() && self.items_have_many_values(shape, depth) {
+                shape.max.is_none_or(|max| counts.members < max) && self.item_fits(shape, below)
+            } else {
+                self.has_next_item(array, data, below)?
+            };
         Ok((more_allowed, close_allowed))
     }
 
@@ -161,7 +162,7 @@ impl Call<'_> {
                 .collect());
         }
         if register.unknown {
-            if !shape.is_plainly_distinct() || !self.is_vast_item(shape, depth) {
+            if !shape.is_plainly_distinct() || !self.items_have_many_values(shape, depth) {
                 return Err(StepError::NeedsExact);
             }
             let slot = shape.rest.iter().flatten();

@@ -20,6 +20,7 @@ mod frames;
 mod fresh;
 mod guides;
 mod items;
+mod many_values;
 mod members;
 mod next;
 mod places;
@@ -29,7 +30,6 @@ mod sketch;
 mod steps;
 mod terminals;
 mod values;
-mod vast;
 mod written;
 
 use std::cell::Cell;
@@ -94,7 +94,7 @@ pub struct Network {
     fresh: Mutex<FxHashMap<(NodeId, u32, Excluded), Fresh>>,
     /// Whether more values begin at a node than an array can have items: by the depth where that matters, and by whether
     /// objects whose members are counted are considered.
-    vast: Memo<(NodeId, u32, bool), bool>,
+    many_values: Memo<(NodeId, u32, bool), bool>,
     guided: Guided,
     /// The number of arrays comparing their items that this network is nested in.
     level: u32,
@@ -187,7 +187,7 @@ impl Network {
             values: Arc::new(Mutex::new(Values::new(program.form.clone()))),
             relations: Relations::default(),
             fresh: Mutex::default(),
-            vast: Memo::default(),
+            many_values: Memo::default(),
             guided: Guided::default(),
             level: 0,
             start: SetId::DEAD,

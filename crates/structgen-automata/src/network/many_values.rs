@@ -1,4 +1,4 @@
-//! Finds what is *vast*: what has more values than an array can have items, so that distinct items never run out.
+//! Finds what has *many values*: more than an array can have items, so that distinct items never run out.
 
 use rustc_hash::FxHashSet;
 
@@ -12,20 +12,20 @@ const MAX_PLANS: usize = 16;
 
 // Each of these returns `false` if the structure does not show it, or a limit ends the search.
 impl Call<'_> {
-    /// Returns whether the items of an array are vast, each alternative by itself, at this depth.
-    pub(super) fn is_vast_item(&self, shape: &ArrayProgram, depth: u32) -> bool {
+    /// Returns whether the items of an array have many values, each alternative by itself, at this depth.
+    pub(super) fn items_have_many_values(&self, shape: &ArrayProgram, depth: u32) -> bool {
         let mut items = shape.rest.iter().flatten();
-        shape.rest.is_some() && items.all(|item| self.is_vast(item.node, depth))
+        shape.rest.is_some() && items.all(|item| self.has_many_values(item.node, depth))
     }
 
-    /// Returns whether what begins at a node is vast: one alternative with many values suffices, and so does one part of
-    /// a value, required or not.
-    fn is_vast(&self, node: NodeId, depth: u32) -> bool {
-        self.is_vast_by(node, depth, true)
+    /// Returns whether what begins at a node has many values: one alternative with many values suffices, and so does
+    /// one part of a value, required or not.
+    fn has_many_values(&self, node: NodeId, depth: u32) -> bool {
+        self.has_many_values_by(node, depth, true)
     }
 
     /// The same, by objects whose members are counted as well, or without them.
-    fn is_vast_by(&self, node: NodeId, depth: u32, by_counted: bool) -> bool {
+    fn has_many_values_by(&self, node: NodeId, depth: u32, by_counted: bool) -> bool {
         let program = &self.program;
         let start = (node, self.near(depth), by_counted);
         let mut seen: FxHashSet<(NodeId, u32, bool)> = FxHashSet::default();
@@ -35,8 +35,8 @@ impl Call<'_> {
             if seen.contains(&place) || !self.fits(node, depth) {
                 continue;
             }
-            match self.vast.get(&place) {
-                Some(true) => return *self.vast.insert(start, true),
+            match self.many_values.get(&place) {
+                Some(true) => return *self.many_values.insert(start, true),
                 Some(false) => continue,
                 None => {}
             }
@@ -44,7 +44,7 @@ impl Call<'_> {
                 return false;
             }
             seen.insert(place);
-            let is_vast = match program.node(node) {
+            let has_many = match program.node(node) {
                 Node::Terminal { terminal, .. } => program.has_many_texts(*terminal),
                 Node::Split(arms) => {
                     todo.extend(arms.iter().map(|&arm| (arm, depth)));
@@ -78,18 +78,19 @@ impl Call<'_> {
                     false
                 }
             };
-            if is_vast {
-                return *self.vast.insert(start, true);
+            if has_many {
+                return *self.many_values.insert(start, true);
             }
         }
         // Nothing that was visited leads to anything else.
         for place in seen {
-            self.vast.insert(place, false);
+            self.many_values.insert(place, false);
         }
         false
     }
 
-    /// Returns whether a counted object is vast by one more member, which has many values by itself, or any key.
+    /// Returns whether a counted object has many values by one more member, which has many values by itself, or any
+    /// key.
     fn has_many_members(&self, object: u32, register: &ObjectRegister, depth: u32) -> bool {
         let shape = &self.program.objects[object as usize];
         // Which values there are may depend on what is written before.
@@ -101,11 +102,11 @@ impl Call<'_> {
             left.flat_map(|i| shape.slot(i as u32).iter().map(move |way| (Some(i), way)));
         let with_any_key = shape.classes.iter().filter(|class| class.keys.is_none());
         let others = with_any_key.flat_map(|class| class.value.iter().map(|way| (None, way)));
-        let is_vast = |(property, way): &(Option<usize>, &Alternative)| {
+        let has_many = |(property, way): &(Option<usize>, &Alternative)| {
             self.can_begin(way.node, depth)
-                && (property.is_none() || self.is_vast_by(way.node, depth, false))
+                && (property.is_none() || self.has_many_values_by(way.node, depth, false))
         };
-        let mut ways = others.chain(declared).filter(is_vast).take(MAX_PLANS);
+        let mut ways = others.chain(declared).filter(has_many).take(MAX_PLANS);
         ways.any(|way| self.may_have(object, register, way, depth))
     }
 
@@ -162,11 +163,12 @@ impl Call<'_> {
         });
         let mut ways = left.flat_map(|(_, property)| &property.value);
         self.takes_any_key(object, depth)
-            || ways.any(|way| self.can_begin(way.node, depth) && self.is_vast(way.node, depth))
+            || ways
+                .any(|way| self.can_begin(way.node, depth) && self.has_many_values(way.node, depth))
     }
 
     /// Returns whether an object may have any of many values where it has this key.
-    fn is_vast_member(&self, object: u32, key: &str, depth: u32) -> bool {
+    fn member_has_many_values(&self, object: u32, key: &str, depth: u32) -> bool {
         let shape = &self.program.objects[object as usize];
         let slot = match shape.keys.binary_search_by(|it| (**it).cmp(key)) {
             Ok(place) => shape.slot(shape.labels[place]),
@@ -175,23 +177,24 @@ impl Call<'_> {
                 _ => return false,
             },
         };
-        !slot.is_empty() && slot.iter().all(|way| self.is_vast(way.node, depth))
+        !slot.is_empty() && slot.iter().all(|way| self.has_many_values(way.node, depth))
     }
 
     /// Returns whether no token can make an item equal to one of some values that it has begun like, nor leave it
     /// without another completion. The network is that of the item, and `left` has the keys that each of the values has
     /// left.
     ///
-    /// A token ends at most [`most_keys`](crate::TokenLengths::most_keys) keys. If more are left, it cannot end the item
-    /// as one of the values; and if more of them are vast, one is left after it, or in progress. So an item that may
-    /// still become that value may as well become one of many others, which differ from it in this member.
+    /// A token ends at most [`most_keys`](crate::TokenLengths::most_keys) keys. If more are left, it cannot end the
+    /// item as one of the values; and if more of them have many values, one is left after it, or in progress. So an
+    /// item that may still become that value may as well become one of many others, which differ from it in this
+    /// member.
     pub(super) fn is_far_from(&self, left: &[Vec<&str>]) -> bool {
         let most = self.terminals.tokens().most_keys as usize;
         let is_far = |keys: &Vec<&str>, object, depth| {
-            let vast = keys
+            let with_many = keys
                 .iter()
-                .filter(|key| self.is_vast_member(object, key, depth));
-            vast.count() > most
+                .filter(|key| self.member_has_many_values(object, key, depth));
+            with_many.count() > most
         };
         let of_element = |&Element { frame, below }: &Element| {
             let depth = self.sets.depth(below) + 1;
