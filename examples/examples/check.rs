@@ -19,7 +19,7 @@ fn main() -> anyhow::Result<()> {
     ] {
         match checker.check(text.as_bytes())? {
             None => println!("{text}: fits"),
-            Some(misfit) => println!("{text}: {misfit}"),
+            Some(mismatch) => println!("{text}: {mismatch}"),
         }
     }
     Ok(())

@@ -204,8 +204,8 @@ fn round(
         count(&counts.texts);
         match checker.check(&text) {
             Ok(None) => {}
-            misfit => panic!(
-                "{}: {misfit:?} with {schema}",
+            mismatch => panic!(
+                "{}: {mismatch:?} with {schema}",
                 String::from_utf8_lossy(&text)
             ),
         }

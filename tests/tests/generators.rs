@@ -41,10 +41,10 @@ fn check(case: &Case) {
                 fits,
                 "the validator: {document}"
             );
-            let misfit = checker
+            let mismatch = checker
                 .check(document.to_string().as_bytes())
                 .expect("within limits");
-            assert_eq!(misfit.is_none(), fits, "{document}: {misfit:?}");
+            assert_eq!(mismatch.is_none(), fits, "{document}: {mismatch:?}");
         }
     }
     // What a model is to write compiles too, and says what became of every keyword.

@@ -34,9 +34,9 @@ fn check(
     let refusal = checker.as_ref().err().map(ToString::to_string);
     let judge = |text: &str| -> Result<bool, String> {
         let checker = checker.as_ref().map_err(ToString::to_string)?;
-        let misfit = checker.check(text.as_bytes());
-        misfit
-            .map(|misfit| misfit.is_none())
+        let mismatch = checker.check(text.as_bytes());
+        mismatch
+            .map(|mismatch| mismatch.is_none())
             .map_err(|error| error.to_string())
     };
     match *expected {

@@ -67,7 +67,7 @@ impl Case {
         }
         match self.exact.check(text.as_bytes()) {
             Ok(None) => Ok(()),
-            Ok(Some(misfit)) => Err(format!("not in profile exact: {misfit}")),
+            Ok(Some(mismatch)) => Err(format!("not in profile exact: {mismatch}")),
             Err(error) => Err(error.to_string()),
         }
     }

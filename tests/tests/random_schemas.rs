@@ -58,7 +58,7 @@ fn agrees(
         Compiled::Empty => Some(!expected),
         Compiled::Refused(_) => None,
         Compiled::Checker(checker) => match checker.check(document.to_string().as_bytes()) {
-            Ok(misfit) => Some(misfit.is_none() == expected),
+            Ok(mismatch) => Some(mismatch.is_none() == expected),
             Err(_) => None,
         },
     }

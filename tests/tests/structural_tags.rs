@@ -134,7 +134,7 @@ fn the_older_form_is_triggered_tags() {
         ("<f=c", Some(3)),
     ] {
         let found = checker.check(text.as_bytes()).unwrap();
-        assert_eq!(found.map(|misfit| misfit.offset), offset, "{text}");
+        assert_eq!(found.map(|mismatch| mismatch.offset), offset, "{text}");
     }
 }
 

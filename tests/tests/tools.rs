@@ -48,8 +48,8 @@ fn the_samples_of_every_format_fit_its_grammar() {
                     .check(sample.output.as_bytes())
                     .expect("within the limits")
             };
-            if let Some(misfit) = check(&checker) {
-                wrong.push(format!("{}, {}: {misfit}", format.name, sample.about));
+            if let Some(mismatch) = check(&checker) {
+                wrong.push(format!("{}, {}: {mismatch}", format.name, sample.about));
             }
             if check(&demanding).is_none() == sample.calls.is_empty() {
                 wrong.push(format!(

@@ -17,20 +17,20 @@ pub(crate) fn code(explanation: &Explanation) -> ExitCode {
 
 /// Formats where a text stops matching, with the position marked, and why.
 pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> String {
-    let misfit = &explanation.misfit;
-    let shown = excerpt(text, misfit.line, misfit.column);
+    let mismatch = &explanation.mismatch;
+    let shown = excerpt(text, mismatch.line, mismatch.column);
     let verdict = match explanation.is_undecided() {
         true => "could not be checked",
         false => "does not match",
     };
-    let mut message = format!("{name} {verdict}: {misfit}\n{shown}");
+    let mut message = format!("{name} {verdict}: {mismatch}\n{shown}");
     if let Some(cause) = cause(explanation) {
         message.push('\n');
         message.push_str(&cause);
     }
-    if misfit.may_end
+    if mismatch.may_end
         && text
-            .get(misfit.offset..)
+            .get(mismatch.offset..)
             .is_some_and(|rest| rest == b"\n" || rest == b"\r\n")
     {
         message.push_str("\nThe text ends with a line break, which belongs to it; use printf instead of echo to leave it out.");
@@ -40,10 +40,10 @@ pub(crate) fn refusal(explanation: &Explanation, text: &[u8], name: &str) -> Str
 
 /// Returns where a text stops matching and why, in one line.
 pub(crate) fn reason(explanation: &Explanation) -> String {
-    let misfit = &explanation.misfit;
+    let mismatch = &explanation.mismatch;
     match cause(explanation) {
-        Some(cause) => format!("{misfit}: {cause}"),
-        None => misfit.to_string(),
+        Some(cause) => format!("{mismatch}: {cause}"),
+        None => mismatch.to_string(),
     }
 }
 

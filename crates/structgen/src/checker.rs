@@ -21,8 +21,8 @@ use crate::{Constraint, Result};
 /// let schema = r#"{"type": "object", "properties": {"a": {"type": "boolean"}}}"#;
 /// let checker = Checker::new(&Constraint::json_schema_str(schema, &options)?)?;
 /// assert!(checker.check(b"{\"a\": true}")?.is_none());
-/// let misfit = checker.check(b"{\n \"a\": 19}")?.unwrap();
-/// assert_eq!((misfit.offset, misfit.line, misfit.column), (8, 2, 7));
+/// let mismatch = checker.check(b"{\n \"a\": 19}")?.unwrap();
+/// assert_eq!((mismatch.offset, mismatch.line, mismatch.column), (8, 2, 7));
 /// # Ok::<(), structgen::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Checker {
 /// Where a text stops matching.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Misfit {
+pub struct Mismatch {
     /// The offset in bytes of the first byte that does not match, or the length of the text if it ends too early.
     pub offset: usize,
     /// Its line, from 1.
@@ -108,9 +108,9 @@ impl Checker {
     ///
     /// # Errors
     /// [`Error::Matcher`](crate::Error::Matcher) if a limit is exceeded; whether the text matches is then unknown.
-    pub fn check(&self, text: &[u8]) -> Result<Option<Misfit>> {
+    pub fn check(&self, text: &[u8]) -> Result<Option<Mismatch>> {
         let refusal = self.matcher().check_text(text)?;
-        Ok(refusal.map(|refusal| Misfit::of(refusal, text)))
+        Ok(refusal.map(|refusal| Mismatch::of(refusal, text)))
     }
 
     /// Returns a matcher over single bytes, at the start of a text.
@@ -156,7 +156,7 @@ pub(crate) fn byte_tables() -> Result<&'static Arc<VocabularyTables>> {
     Ok(TABLES.get_or_init(|| Arc::new(VocabularyTables::new(Arc::new(vocabulary)))))
 }
 
-impl Misfit {
+impl Mismatch {
     /// Locates a refusal in its text.
     fn of(refusal: Refusal, text: &[u8]) -> Self {
         let before = &text[..refusal.offset];
@@ -206,7 +206,7 @@ pub(crate) fn in_words(bytes: &[u8], may_end: bool) -> String {
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = match self.found {
             None => "the text ends".to_owned(),
@@ -289,7 +289,7 @@ mod tests {
     fn words(bytes: &[u8], may_end: bool) -> String {
         let mut expected = bytes.to_vec();
         expected.sort_unstable();
-        let misfit = Misfit {
+        let mismatch = Mismatch {
             offset: 0,
             line: 1,
             column: 1,
@@ -297,7 +297,7 @@ mod tests {
             expected,
             may_end,
         };
-        misfit.expected_in_words()
+        mismatch.expected_in_words()
     }
 
     #[test]
@@ -318,11 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn a_misfit_within_a_character_shows_the_character() {
+    fn a_mismatch_within_a_character_shows_the_character() {
         let checker = Checker::new(&Constraint::choices(["aé"]).unwrap()).unwrap();
-        let misfit = checker.check("aè".as_bytes()).unwrap().unwrap();
+        let mismatch = checker.check("aè".as_bytes()).unwrap().unwrap();
         assert_eq!(
-            (misfit.offset, misfit.column, misfit.found),
+            (mismatch.offset, mismatch.column, mismatch.found),
             (2, 2, Some('è'))
         );
         let early = checker.check(b"a").unwrap().unwrap();

@@ -113,7 +113,7 @@ mod windows;
 pub use builder::ExtractorBuilder;
 #[cfg(feature = "ort")]
 pub use calibration::{Calibration, FieldCalibration, TypeCalibration};
-pub use checker::{Checker, Misfit};
+pub use checker::{Checker, Mismatch};
 #[cfg(feature = "ort")]
 pub use choose::ChooseOptions;
 pub use constraint_source::Constraint;

@@ -160,11 +160,11 @@ fn real_documents_with_something_changed_are_judged_as_an_independent_validator_
                 document = mutated(&mut random, &document, &others);
             }
             let text = document.to_string();
-            let Ok(misfit) = checker.check(text.as_bytes()) else {
+            let Ok(mismatch) = checker.check(text.as_bytes()) else {
                 undecided += 1;
                 continue;
             };
-            let is_valid = misfit.is_none();
+            let is_valid = mismatch.is_none();
             judged += 1;
             valid += usize::from(is_valid);
             if let Some(out) = &mut verdicts {

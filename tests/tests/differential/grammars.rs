@@ -236,8 +236,8 @@ fn grammars_take_what_an_earley_recogniser_takes() {
         let mut judged = Vec::new();
         for text in &texts {
             let expected = productions.accepts(text);
-            let misfit = match checker.check(text.as_bytes()) {
-                Ok(misfit) => misfit,
+            let mismatch = match checker.check(text.as_bytes()) {
+                Ok(mismatch) => mismatch,
                 Err(error) => {
                     // The limit of work for one text: long texts have readings without number.
                     let is_limit = error.to_string().contains("looked at for one text");
@@ -250,13 +250,13 @@ fn grammars_take_what_an_earley_recogniser_takes() {
                 }
             };
             assert_eq!(
-                misfit.is_none(),
+                mismatch.is_none(),
                 expected,
-                "{source}\non {text:?}: {misfit:?}"
+                "{source}\non {text:?}: {mismatch:?}"
             );
             verdicts += 1;
             taken += usize::from(expected);
-            judged.push((text, misfit.is_none()));
+            judged.push((text, mismatch.is_none()));
         }
         if let Some(file) = &mut file {
             writeln!(file, "{}", json!({"grammar": source, "texts": judged}))

@@ -49,7 +49,7 @@ fn a_text_near_to_one_that_a_pattern_refuses_matches() {
         let explainer = Explainer::new(&constraint, Checker::new(&constraint).unwrap());
         for &(text, offset, near) in cases {
             let explanation = explain(&explainer, text);
-            assert_eq!(explanation.misfit.offset, offset, "{pattern} {text:?}");
+            assert_eq!(explanation.mismatch.offset, offset, "{pattern} {text:?}");
             assert_eq!(nearest(&explainer, text), near, "{pattern} {text:?}");
         }
     }
@@ -110,7 +110,7 @@ fn the_rule_and_its_line_are_right_and_a_near_text_matches() {
             .unwrap();
         for &(text, offset, rule, expected, near) in cases {
             let explanation = explain(&explainer, text);
-            assert_eq!(explanation.misfit.offset, offset, "{text:?}");
+            assert_eq!(explanation.mismatch.offset, offset, "{text:?}");
             let innermost = explanation.rules.last().unwrap();
             assert_eq!(
                 (&*innermost.name, innermost.line),

@@ -69,7 +69,7 @@ fn automaton(pattern: &str) -> dense::DFA<Vec<u32>> {
 }
 
 /// Where the text stops being the beginning of one that matches; none where it matches.
-fn misfit(dfa: &dense::DFA<Vec<u32>>, text: &str) -> Option<usize> {
+fn mismatch(dfa: &dense::DFA<Vec<u32>>, text: &str) -> Option<usize> {
     let input = Input::new(text).anchored(Anchored::Yes);
     let mut state = dfa.start_state_forward(&input).expect("there is a start");
     for (offset, byte) in text.bytes().enumerate() {
@@ -95,18 +95,18 @@ fn the_first_offset_is_an_automatons_and_the_nearest_text_is_one_edit_away() {
         let dfa = automaton(pattern);
         let constraint = Constraint::regex(pattern).unwrap();
         let explainer = Explainer::new(&constraint, Checker::new(&constraint).unwrap());
-        assert_eq!(misfit(&dfa, text), None, "{pattern}");
+        assert_eq!(mismatch(&dfa, text), None, "{pattern}");
         for text in mutated(text) {
             let explanation = explainer.explain(text.as_bytes()).unwrap();
-            let offset = explanation.map(|explanation| explanation.misfit.offset);
-            assert_eq!(offset, misfit(&dfa, &text), "{pattern} {text:?}");
+            let offset = explanation.map(|explanation| explanation.mismatch.offset);
+            assert_eq!(offset, mismatch(&dfa, &text), "{pattern} {text:?}");
             if offset.is_none() {
                 continue;
             }
             refused += 1;
             let nearest = explainer.nearest(text.as_bytes()).unwrap().unwrap();
             let near = String::from_utf8(nearest.text).unwrap();
-            assert_eq!(misfit(&dfa, &near), None, "{pattern} {text:?} {near:?}");
+            assert_eq!(mismatch(&dfa, &near), None, "{pattern} {text:?} {near:?}");
             let is_farther = nearest.edits > 1 && text.contains(STRANGER);
             assert!(
                 !is_farther,

@@ -78,8 +78,8 @@ fn samples_are_accepted_and_rejected_as_their_folders_say() {
                 }
                 match checker.check(text).expect("a sample is within the limits") {
                     None if !fits => wrong.push(format!("accepted: {}", sample.display())),
-                    Some(misfit) if fits => {
-                        wrong.push(format!("rejected: {} {misfit}", sample.display()));
+                    Some(mismatch) if fits => {
+                        wrong.push(format!("rejected: {} {mismatch}", sample.display()));
                     }
                     _ => {}
                 }
@@ -121,8 +121,8 @@ fn random_texts_of_each_grammar_are_finished_and_fit_and_other_parsers_agree() {
                 .generate(model, matcher, options)
                 .unwrap_or_else(|error| panic!("{grammar}: {error}"));
             let text = output.text;
-            let misfit = checker.check(text.as_bytes()).expect("within the limits");
-            assert_eq!(misfit, None, "{grammar}: {text}");
+            let mismatch = checker.check(text.as_bytes()).expect("within the limits");
+            assert_eq!(mismatch, None, "{grammar}: {text}");
             match parsers::judge(&grammar, &text) {
                 Some(Ok(())) => judged += 1,
                 Some(Err(error)) => wrong.push(format!("{grammar}: {error}: {text:?}")),

@@ -66,8 +66,10 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
             write_line("the text matches")?;
             Ok(DONE)
         }
-        Some(misfit) => {
-            let explanation = given.explainer_of(checker)?.explain_misfit(&text, misfit);
+        Some(mismatch) => {
+            let explanation = given
+                .explainer_of(checker)?
+                .explain_mismatch(&text, mismatch);
             tell(&refusal(&explanation, &text, &name));
             Ok(code(&explanation))
         }

@@ -97,9 +97,9 @@ fn check_line(
     let checker = explainer.checker().with_cancel_token(timeout.token());
     match checker.check(text) {
         Ok(None) => (Some(true), None),
-        Ok(Some(misfit)) => match explainer.explain_undecided(text, &misfit) {
+        Ok(Some(mismatch)) => match explainer.explain_undecided(text, &mismatch) {
             Some(explanation) => (None, Some(reason(&explanation))),
-            None => (Some(false), Some(misfit.to_string())),
+            None => (Some(false), Some(mismatch.to_string())),
         },
         Err(error) => (None, Some(error.to_string())),
     }

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         write_line(&fits)?;
         return Ok(DONE);
     };
-    let offset = explanation.misfit.offset;
+    let offset = explanation.mismatch.offset;
     let expected = NextTokens::after(&compiled, &text[..offset], args.vocabulary.most)?;
     let nearest = explainer.nearest(&text)?;
     if args.json {
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => name,
     };
     let mut report = refusal(&explanation, &text, &name) + "\n\n";
-    let mut expected_words = vec![explanation.misfit.expected_in_words()];
+    let mut expected_words = vec![explanation.mismatch.expected_in_words()];
     expected_words.extend(next_rules(&explanation.expected_of_rules));
     report += &lines("expected", &expected_words);
     if let Some(expected) = &expected {

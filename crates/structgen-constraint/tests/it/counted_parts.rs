@@ -14,8 +14,8 @@ fn gbnf(root: &str) -> CompiledConstraint {
 }
 
 fn takes(constraint: &CompiledConstraint, text: &str) -> bool {
-    let misfit = constraint.matcher().check_text(text.as_bytes());
-    misfit.expect("within limits").is_none()
+    let mismatch = constraint.matcher().check_text(text.as_bytes());
+    mismatch.expect("within limits").is_none()
 }
 
 #[test]

@@ -44,8 +44,8 @@ impl TextFunction for Matches {
     ) -> Result<ArrayRef> {
         let checker = Self::checker(shared, literals)?;
         rows_of(shared, &RowType::Boolean, texts, |text| {
-            let misfit = checker.check(text.as_bytes())?;
-            Ok(Cell::Boolean(misfit.is_none()))
+            let mismatch = checker.check(text.as_bytes())?;
+            Ok(Cell::Boolean(mismatch.is_none()))
         })
     }
 }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use structgen::constraint::CompiledConstraint;
 use structgen::vocab::TokenId;
-use structgen::{CancelToken, Checker, Constraint, Misfit, Profile, SchemaOptions};
+use structgen::{CancelToken, Checker, Constraint, Mismatch, Profile, SchemaOptions};
 
 use crate::body::{Received, receive};
 use crate::clients::Client;
@@ -58,21 +58,21 @@ pub(crate) async fn check(
     };
     let reply = match app.compile(work).await? {
         None => json!({"accepted": true}),
-        Some(misfit) => described(&misfit),
+        Some(mismatch) => described(&mismatch),
     };
     Ok(ignored.mark(Json(reply).into_response()))
 }
 
-fn described(misfit: &Misfit) -> Value {
+fn described(mismatch: &Mismatch) -> Value {
     json!({
         "accepted": false,
-        "message": misfit.to_string(),
-        "offset": misfit.offset,
-        "line": misfit.line,
-        "column": misfit.column,
-        "found": misfit.found,
-        "expected": misfit.expected_in_words(),
-        "may_end": misfit.may_end,
+        "message": mismatch.to_string(),
+        "offset": mismatch.offset,
+        "line": mismatch.line,
+        "column": mismatch.column,
+        "found": mismatch.found,
+        "expected": mismatch.expected_in_words(),
+        "may_end": mismatch.may_end,
     })
 }
 

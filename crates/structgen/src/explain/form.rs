@@ -145,8 +145,8 @@ impl Form {
                 return None;
             }
             let alone = Constraint::json_schema_str(&alone, &schema.options).ok()?;
-            let misfit = Checker::new(&alone).ok()?.check(quoted.as_bytes()).ok()?;
-            Some(misfit.is_some())
+            let mismatch = Checker::new(&alone).ok()?.check(quoted.as_bytes()).ok()?;
+            Some(mismatch.is_some())
         };
         let mut partial = self.partial.iter();
         partial

@@ -11,16 +11,16 @@ impl Explanation {
     /// "left_out"?, "rules"?, "expected_of_rules"?}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let misfit = &self.misfit;
+        let mismatch = &self.mismatch;
         let mut object = Map::new();
-        object.insert("offset".into(), misfit.offset.into());
-        object.insert("line".into(), misfit.line.into());
-        object.insert("column".into(), misfit.column.into());
-        object.insert("found".into(), misfit.found.map(String::from).into());
+        object.insert("offset".into(), mismatch.offset.into());
+        object.insert("line".into(), mismatch.line.into());
+        object.insert("column".into(), mismatch.column.into());
+        object.insert("found".into(), mismatch.found.map(String::from).into());
         let expected = json!({
-            "words": misfit.expected_in_words(),
-            "characters": characters(&misfit.expected),
-            "end": misfit.may_end,
+            "words": mismatch.expected_in_words(),
+            "characters": characters(&mismatch.expected),
+            "end": mismatch.may_end,
         });
         object.insert("expected".into(), expected);
         object.insert("cause".into(), self.cause.name().into());

@@ -18,7 +18,7 @@ use structgen_frontend::gbnf::GbnfOptions;
 use structgen_frontend::json_schema::{Profile, Violation};
 use structgen_grammar::Expr;
 
-use crate::{Checker, Constraint, Misfit, Result, SchemaOptions};
+use crate::{Checker, Constraint, Mismatch, Result, SchemaOptions};
 
 pub use form::{FormLimit, PartialFormat};
 pub use next::{Next, NextKey, NextRule};
@@ -49,7 +49,7 @@ pub const NEAREST_STEPS: u64 = 100_000;
 /// let explainer = Explainer::new(&constraint, checker).with_schema(schema, "", &options);
 ///
 /// let explanation = explainer.explain(br#"{"name": "Ada"}"#)?.unwrap();
-/// assert_eq!(explanation.misfit.offset, 14);
+/// assert_eq!(explanation.mismatch.offset, 14);
 /// assert_eq!(explanation.value.as_deref(), Some(""));
 /// assert_eq!(explanation.keyword().unwrap().keyword, "#/required");
 /// let nearest = explainer.nearest(br#"{"name": "Ada"}"#)?.unwrap();
@@ -83,7 +83,7 @@ struct Schema {
 #[non_exhaustive]
 pub struct Explanation {
     /// Where it stops matching, and what would be allowed there.
-    pub misfit: Misfit,
+    pub mismatch: Mismatch,
     /// The reason.
     pub cause: Cause,
     /// The JSON Pointer of the invalid value, if the text should be JSON of a schema; empty for the whole document.
@@ -208,8 +208,8 @@ impl Explainer {
     /// # Errors
     /// [`Error::Matcher`](crate::Error::Matcher) if a limit is exceeded.
     pub fn explain(&self, text: &[u8]) -> Result<Option<Explanation>> {
-        let misfit = self.checker.check(text)?;
-        Ok(misfit.map(|misfit| self.explain_misfit(text, misfit)))
+        let mismatch = self.checker.check(text)?;
+        Ok(mismatch.map(|mismatch| self.explain_mismatch(text, mismatch)))
     }
 
     /// Explains why a text is not a prefix of one that matches; returns `None` if it is.
@@ -217,48 +217,48 @@ impl Explainer {
     /// # Errors
     /// As for [`Explainer::explain`].
     pub fn explain_beginning(&self, text: &[u8]) -> Result<Option<Explanation>> {
-        let misfit = self.checker.check(text)?;
-        let misfit = misfit.filter(|misfit| misfit.offset < text.len());
-        Ok(misfit.map(|misfit| self.explain_misfit(text, misfit)))
+        let mismatch = self.checker.check(text)?;
+        let mismatch = mismatch.filter(|mismatch| mismatch.offset < text.len());
+        Ok(mismatch.map(|mismatch| self.explain_mismatch(text, mismatch)))
     }
 
-    /// Explains why a text does not match, given the checker's misfit.
+    /// Explains why a text does not match, given the checker's mismatch.
     ///
     /// # Panics
-    /// If the misfit is of a longer text.
+    /// If the mismatch is of a longer text.
     #[must_use]
-    pub fn explain_misfit(&self, text: &[u8], misfit: Misfit) -> Explanation {
+    pub fn explain_mismatch(&self, text: &[u8], mismatch: Mismatch) -> Explanation {
         let (cause, value) = match &self.schema {
-            Some(schema) => cause::find(schema, &self.form, text, misfit.offset),
+            Some(schema) => cause::find(schema, &self.form, text, mismatch.offset),
             None => (Cause::Text, None),
         };
         let (mut rules, mut expected_of_rules) = (Vec::new(), Vec::new());
         if let Some(known) = &self.rules {
-            let before = &text[..misfit.offset];
+            let before = &text[..mismatch.offset];
             let mut steps = MOST_STEPS;
             rules = known.in_progress(before, &mut steps);
-            expected_of_rules = known.expected(before, &misfit.expected, &mut steps);
+            expected_of_rules = known.expected(before, &mismatch.expected, &mut steps);
         }
         Explanation {
             cause,
             value,
             rules,
             expected_of_rules,
-            misfit,
+            mismatch,
         }
     }
 
-    /// Explains why a text does not match, given the checker's misfit, if that is because of a limit of the profile
+    /// Explains why a text does not match, given the checker's mismatch, if that is because of a limit of the profile
     /// `exact` or because it leaves the value out of a format. Whether the text is valid is then unknown.
     #[must_use]
-    pub fn explain_undecided(&self, text: &[u8], misfit: &Misfit) -> Option<Explanation> {
+    pub fn explain_undecided(&self, text: &[u8], mismatch: &Mismatch) -> Option<Explanation> {
         // Usually no keyword has to be checked to see that it is known.
         self.schema.as_ref()?;
         let outline = Outline::of(text);
-        if !self.form.may_decide(text, misfit.offset, &outline) {
+        if !self.form.may_decide(text, mismatch.offset, &outline) {
             return None;
         }
-        let explanation = self.explain_misfit(text, misfit.clone());
+        let explanation = self.explain_mismatch(text, mismatch.clone());
         explanation.is_undecided().then_some(explanation)
     }
 
