@@ -1,5 +1,4 @@
-//! The automata compared with independent implementations, and rules about modules and names.
+//! The automata compared with independent implementations, and a rule about names.
 
 mod names;
 mod number;
-mod stages;

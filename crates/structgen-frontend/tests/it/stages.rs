@@ -1,10 +1,7 @@
-//! Data flows one way: scans the source for modules that refer to a later one.
+//! Data flows one way in `json_schema`: scans the source for modules that refer to a later one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The front ends: each may use those before it.
-const FRONT_ENDS: [&str; 4] = ["regex", "json_schema", "gbnf", "convert"];
 
 /// The modules of `json_schema` that are not the folder of a stage, with the stage they belong to; 0 is below all
 /// stages.
@@ -22,23 +19,6 @@ const OTHER_MODULES: [(&str, u32); 11] = [
     ("part", 9),
     ("instance", 9),
 ];
-
-#[test]
-fn no_front_end_uses_a_later_one() {
-    let mut found = Vec::new();
-    for (place, front_end) in FRONT_ENDS.iter().enumerate() {
-        for file in sources(front_end) {
-            for (line, text) in code(&file) {
-                for later in &FRONT_ENDS[place + 1..] {
-                    if text.contains(&format!("crate::{later}")) {
-                        found.push(format!("{}:{line}: {}", file.display(), text.trim()));
-                    }
-                }
-            }
-        }
-    }
-    assert!(found.is_empty(), "{}", found.join("\n"));
-}
 
 #[test]
 fn no_stage_of_json_schema_uses_a_later_one() {
