@@ -462,8 +462,11 @@ impl RegexArgs {
 }
 
 /// Reads a grammar file, which may import others from its folder.
-pub(crate) fn read_grammar(path: &Path) -> anyhow::Result<Constraint> {
-    Ok(read_grammar_source(path)?.1)
+pub(crate) fn read_grammar(
+    path: &Path,
+    cancel: Option<&CancelToken>,
+) -> anyhow::Result<Constraint> {
+    Ok(read_grammar_source(path, cancel)?.1)
 }
 
 /// The text of a grammar, and how to read it.
@@ -481,11 +484,15 @@ pub(crate) fn grammar_options(path: &Path) -> GbnfOptions {
     }
 }
 
-/// Reads a grammar file; also returns its text.
-pub(crate) fn read_grammar_source(path: &Path) -> anyhow::Result<(GrammarSource, Constraint)> {
+/// Reads a grammar file; also returns its text. The token cancels the compilation of schemas in it.
+pub(crate) fn read_grammar_source(
+    path: &Path,
+    cancel: Option<&CancelToken>,
+) -> anyhow::Result<(GrammarSource, Constraint)> {
     let Document { name, text } = Document::read_grammar(path)
         .with_context(|| format!("the grammar {} cannot be used", shown(path)))?;
-    let options = grammar_options(path);
+    let mut options = grammar_options(path);
+    options.schema.cancel = cancel.cloned();
     let constraint = Constraint::gbnf_with(&text, &options)
         .map_err(|error| match text.trim_start().starts_with('{') {
             true => anyhow!(

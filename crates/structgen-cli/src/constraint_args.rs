@@ -88,7 +88,7 @@ impl ConstraintArgs {
             let (file, constraint) = read_schema(path, self.options.at.as_deref(), &options)?;
             (constraint, Source::Schema(Box::new((file, options))))
         } else if let Some(path) = &self.grammar {
-            let (source, constraint) = read_grammar_source(path)?;
+            let (source, constraint) = read_grammar_source(path, token.as_ref())?;
             (constraint, Source::Grammar(Box::new(source)))
         } else if let Some(path) = &self.tools {
             let tools = self.calls.grammar(&ToolsFile::read(path)?, options)?;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use structgen::Constraint;
 use structgen::frontend::convert::{Notation, to_gbnf};
+use structgen::frontend::gbnf::GbnfOptions;
+use structgen::{CancelToken, Constraint};
 
 use crate::Outcome;
 use crate::error::DONE;
@@ -34,7 +35,8 @@ enum NotationArg {
     Lark,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+/// Converts a grammar. The token cancels the compilation of schemas in it.
+pub(crate) fn run(args: &Args, cancel: Option<CancelToken>) -> Outcome {
     let notation = match args.from {
         NotationArg::Abnf => Notation::Abnf,
         NotationArg::Ebnf => Notation::Ebnf,
@@ -44,7 +46,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let made = to_gbnf(&text, notation, args.root.as_deref())
         .with_context(|| format!("{name} cannot be converted"))?;
     // Only compiling shows whether an exclusion is regular and whether embedded schemas are supported.
-    Constraint::gbnf(&made).with_context(|| format!("what {name} becomes cannot be used"))?;
+    let mut options = GbnfOptions::default();
+    options.schema.cancel = cancel;
+    Constraint::gbnf_with(&made, &options)
+        .with_context(|| format!("what {name} becomes cannot be used"))?;
     write(&made)?;
     Ok(DONE)
 }

@@ -369,7 +369,7 @@ impl ConstraintArgs {
         } else if let Some(pattern) = &self.regex {
             Some(settings.regex.read(pattern)?)
         } else if let Some(path) = &self.grammar {
-            Some(read_grammar(path)?)
+            Some(read_grammar(path, None)?)
         } else if let Some(path) = &self.structural_tag {
             Some(read_structural_tag(path, &options)?)
         } else if let Some(path) = &settings.choices_file {

@@ -29,11 +29,16 @@ use crate::schema_args::SchemaArgs;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
-    /// Maximum number of states to visit before giving up; work and memory are limited in proportion
-    #[arg(long, value_name = "N", global = true, default_value_t = 100_000, value_parser = whole::<usize>)]
-    max_states: usize,
     #[command(flatten)]
     timeout: TimeoutArgs,
+}
+
+/// How much work an analysis may take.
+#[derive(clap::Args, Debug)]
+struct StatesArgs {
+    /// Maximum number of states to visit before giving up; work and memory are limited in proportion
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = whole::<usize>)]
+    max_states: usize,
 }
 
 /// Where to read a grammar from.
@@ -60,16 +65,22 @@ enum Command {
     ToGbnf {
         #[command(flatten)]
         source: Source,
+        #[command(flatten)]
+        states: StatesArgs,
     },
     /// Print a shortest matching text
     Shortest {
         #[command(flatten)]
         source: Source,
+        #[command(flatten)]
+        states: StatesArgs,
     },
     /// Print random matching texts
     Sample {
         #[command(flatten)]
         source: Source,
+        #[command(flatten)]
+        states: StatesArgs,
         /// Number of texts
         #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = whole::<u32>)]
         number: u32,
@@ -87,11 +98,15 @@ enum Command {
     Empty {
         #[command(flatten)]
         source: Source,
+        #[command(flatten)]
+        states: StatesArgs,
     },
     /// Print how many texts match: a number, or infinite
     Count {
         #[command(flatten)]
         source: Source,
+        #[command(flatten)]
+        states: StatesArgs,
     },
     /// Report whether two sources match the same texts, and if not, print a text that only one of them matches
     Compare {
@@ -101,6 +116,8 @@ enum Command {
         second: String,
         #[command(flatten)]
         options: SchemaArgs,
+        #[command(flatten)]
+        states: StatesArgs,
         /// Only check whether the second source matches every text that the first does
         #[arg(long)]
         within: bool,
@@ -133,6 +150,8 @@ struct IntersectArgs {
     /// Keep texts of at most this many characters
     #[arg(long, value_name = "N", group = "sets", value_parser = whole::<u32>)]
     max_characters: Option<u32>,
+    #[command(flatten)]
+    states: StatesArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -154,12 +173,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn answer(args: &Args) -> Outcome {
-    let limits = AlgebraLimits {
-        cancel: args.timeout.token(),
-        ..AlgebraLimits::for_states(args.max_states)
+    let token = args.timeout.token();
+    let limits = |states: &StatesArgs| AlgebraLimits {
+        cancel: token.clone(),
+        ..AlgebraLimits::for_states(states.max_states)
     };
     let read_from =
-        |source: &str, options: &SchemaArgs| read_source(source, options, limits.cancel.as_ref());
+        |source: &str, options: &SchemaArgs| read_source(source, options, token.as_ref());
     let read = |source: &Source| read_from(&source.source, &source.options);
     match &args.command {
         Command::Print { source, passes } => {
@@ -171,14 +191,15 @@ fn answer(args: &Args) -> Outcome {
             };
             write(&grammar.to_string())?;
         }
-        Command::ToGbnf { source } => {
+        Command::ToGbnf { source, states } => {
+            let limits = limits(states);
             let made = plain(&read(source)?, &limits);
             write_gbnf(
                 &made.with_context(|| cannot("written in GBNF", source))?,
                 &limits,
             )?;
         }
-        Command::Shortest { source } => match shortest(&read(source)?, &limits)? {
+        Command::Shortest { source, states } => match shortest(&read(source)?, &limits(states))? {
             Some(found) => {
                 if !found.is_proven {
                     warn("there may be a shorter text; --max-states searches longer");
@@ -189,12 +210,13 @@ fn answer(args: &Args) -> Outcome {
         },
         Command::Sample {
             source,
+            states,
             number,
             seed,
             max_bytes,
             json,
         } => {
-            let mut sampler = match Sampler::new(&read(source)?, *seed, &limits) {
+            let mut sampler = match Sampler::new(&read(source)?, *seed, &limits(states)) {
                 Err(AlgebraError::Empty) => return none_fits(),
                 other => other?,
             };
@@ -207,19 +229,23 @@ fn answer(args: &Args) -> Outcome {
                 }
             }
         }
-        Command::Empty { source } => {
-            if is_empty(&read(source)?, &limits)? {
+        Command::Empty { source, states } => {
+            if is_empty(&read(source)?, &limits(states))? {
                 return none_fits();
             }
             write_line("some text matches")?;
         }
-        Command::Count { source } => write_line(&count(&read(source)?, &limits)?.to_string())?,
+        Command::Count { source, states } => {
+            write_line(&count(&read(source)?, &limits(states))?.to_string())?;
+        }
         Command::Compare {
             first,
             second,
             options,
+            states,
             within,
         } => {
+            let limits = limits(states);
             let one = read_from(first, options)?;
             let other = read_from(second, options)?;
             let found = match within {
@@ -239,8 +265,9 @@ fn answer(args: &Args) -> Outcome {
                 false => "the texts are the same",
             })?;
         }
-        Command::Convert(args) => return super::convert::run(args),
+        Command::Convert(args) => return super::convert::run(args, token),
         Command::Intersect(args) => {
+            let limits = limits(&args.states);
             let made = intersect(&read(&args.source)?, &args.set()?, &limits);
             match made {
                 Err(AlgebraError::Empty) => return none_fits(),
@@ -293,7 +320,7 @@ fn read_source(
         options.cancel = cancel.cloned();
         read_schema(path, at, &options)?.1
     } else {
-        read_grammar(path)?
+        read_grammar(path, cancel)?
     };
     Ok(constraint.grammar().clone())
 }

@@ -139,8 +139,28 @@ fn comparisons_show_a_text() {
 fn a_timeout_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let sums = file(dir.path(), "g.gbnf", "root ::= root \"+\" root | \"a\"");
+    let json = file(
+        dir.path(),
+        "j.gbnf",
+        "root ::= %json {\"type\": \"integer\"}",
+    );
+    let lark = file(
+        dir.path(),
+        "j.lark",
+        "start: %json {\"type\": \"integer\"}\n",
+    );
     for arguments in [
         ["grammar", "count", &sums, "--timeout", "0"].as_slice(),
+        &["grammar", "print", &json, "--timeout", "0"],
+        &[
+            "grammar",
+            "convert",
+            "--from",
+            "lark",
+            &lark,
+            "--timeout",
+            "0",
+        ],
         &["check", "--grammar", &sums, "--timeout", "0", "a"],
     ] {
         let run = run(&mut structgen(arguments.iter().copied()));
@@ -149,6 +169,22 @@ fn a_timeout_is_named() {
             run.err
                 .contains("milliseconds of work exceed the limit of 0"),
             "{run:?}"
+        );
+    }
+}
+
+#[test]
+fn a_number_of_states_is_for_analyses_only() {
+    let lark = ["--from", "lark", "g.lark"];
+    for command in [
+        &["print", "regex:a"][..],
+        &[&["convert"][..], &lark].concat(),
+    ] {
+        let refused = grammar(&[command, &["--max-states", "9"]].concat());
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(
+            refused.err.contains("unexpected argument '--max-states'"),
+            "{refused:?}"
         );
     }
 }

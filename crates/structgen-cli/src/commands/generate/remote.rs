@@ -251,7 +251,7 @@ impl ConstraintArgs {
             settings.regex.read(pattern)?;
             body.set("structured_outputs", json!({ "regex": pattern }));
         } else if let Some(path) = &self.grammar {
-            body.set("grammar", read_grammar_source(path)?.0.text);
+            body.set("grammar", read_grammar_source(path, None)?.0.text);
         } else if let Some(path) = &self.structural_tag {
             let tag = structural_tag_text(path, &options)?;
             body.set("structured_outputs", json!({ "structural_tag": tag }));

@@ -194,7 +194,7 @@ impl Asked {
         let constraint = match (&schema, &args.regex, &args.grammar) {
             (Some(schema), ..) => Some(Constraint::json_schema_str(schema, &SchemaOptions::new())?),
             (_, Some(pattern), _) => Some(Constraint::regex(pattern)?),
-            (.., Some(path)) => Some(read_grammar(path)?),
+            (.., Some(path)) => Some(read_grammar(path, None)?),
             _ => None,
         };
         let compiled = { constraint.as_ref() }
