@@ -32,6 +32,6 @@ mod tests;
 
 pub use error::ChatError;
 pub use jinja::ChatLimits;
-pub use message::ChatMessage;
+pub use message::{ChatMessage, last_user_text};
 pub use prompt::ChatPrompt;
 pub use template::{ChatOptions, ChatTemplate};

@@ -63,6 +63,19 @@ impl ChatMessage {
         &self.0
     }
 
+    /// The text of the content: the content itself, or its parts, which are then all texts, one per line.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        match self.0.get("content")? {
+            Value::String(text) => Some(text.clone()),
+            Value::Array(parts) => {
+                let texts = parts.iter().map(|part| part.get("text")?.as_str());
+                Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
+            }
+            _ => None,
+        }
+    }
+
     /// The text that a model would continue: the content, or its last text part.
     pub(crate) fn last_text_mut(&mut self) -> Option<&mut String> {
         match self.0.get_mut("content")? {
@@ -76,6 +89,26 @@ impl ChatMessage {
             _ => None,
         }
     }
+}
+
+/// Returns the text of the last user message of a conversation, if it has one: what a model that extracts reads.
+///
+/// ```
+/// use serde_json::json;
+/// use structgen_chat::{ChatMessage, last_user_text};
+///
+/// let parts = json!([{"type": "text", "text": "Ada"}, {"type": "text", "text": "is 36."}]);
+/// let conversation = [ChatMessage::user("Hi"), ChatMessage::user(parts), ChatMessage::assistant("Yes?")];
+/// assert_eq!(last_user_text(&conversation).as_deref(), Some("Ada\nis 36."));
+/// assert_eq!(last_user_text(&conversation[2..]), None);
+/// ```
+#[must_use]
+pub fn last_user_text(messages: &[ChatMessage]) -> Option<String> {
+    let is_user = |message: &&ChatMessage| {
+        let role = message.fields().get("role");
+        role.is_some_and(|role| role == "user")
+    };
+    messages.iter().rev().find(is_user)?.text()
 }
 
 impl From<Map<String, Value>> for ChatMessage {

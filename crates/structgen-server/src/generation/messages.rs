@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use structgen::chat::ChatMessage;
+use structgen::chat::{ChatMessage, last_user_text};
 
 use crate::error::{ApiError, Result};
 use crate::fields::{Fields, parse};
@@ -11,8 +11,6 @@ use crate::fields::{Fields, parse};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conversation {
     pub(crate) messages: Vec<ChatMessage>,
-    /// The text of the user's last message, from which the embedded model extracts.
-    pub(crate) last_user_text: Option<String>,
 }
 
 /// Maximum number of messages in a conversation, or of the items that it is read from.
@@ -34,11 +32,13 @@ impl Conversation {
         Ok(conversation)
     }
 
+    /// Returns the text of the user's last message, from which the embedded model extracts.
+    pub(crate) fn last_user_text(&self) -> Option<String> {
+        last_user_text(&self.messages)
+    }
+
     /// Adds a message with a role.
     pub(crate) fn push(&mut self, role: &str, text: String) {
-        if role == "user" {
-            self.last_user_text = Some(text.clone());
-        }
         self.messages.push(ChatMessage::new(role, text));
     }
 
@@ -63,7 +63,6 @@ impl Conversation {
     /// Appends the messages of another conversation.
     pub(crate) fn extend(&mut self, other: Self) {
         self.messages.extend(other.messages);
-        self.last_user_text = other.last_user_text.or(self.last_user_text.take());
     }
 
     fn add(&mut self, mut message: Fields<'_>) -> Result<()> {
@@ -90,9 +89,6 @@ impl Conversation {
             None if calls.is_some() => None,
             None => return Err(message.missing("content")),
         };
-        if role == "user" {
-            self.last_user_text.clone_from(&content);
-        }
         let mut made = ChatMessage::new(role, content.map_or(Value::Null, Value::from));
         if let Some(calls) = calls {
             made = made.with("tool_calls", calls);

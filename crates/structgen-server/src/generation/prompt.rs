@@ -88,7 +88,7 @@ fn check_nothing_is_left_out(
     chat: &Chat,
     tools: Option<&Tools>,
 ) -> Result<()> {
-    let text = { chat.conversation.last_user_text.as_deref() }.unwrap_or_default();
+    let text = chat.conversation.last_user_text().unwrap_or_default();
     if !prompt.text().contains(text.trim()) {
         return Err(ApiError::of(
             &structgen::Error::TemplateDropsText,
@@ -177,7 +177,7 @@ pub(super) fn submit(
     check_outputs(model, ask.settings.options.sequences, "n")?;
     let mut settings = ask.settings.clone();
     let text = match &ask.prompt {
-        Prompt::Chat(chat) => chat.conversation.last_user_text.clone(),
+        Prompt::Chat(chat) => chat.conversation.last_user_text(),
         Prompt::Text(text) => Some(text.clone()),
         Prompt::Tokens(_) => None,
     };
