@@ -148,22 +148,35 @@ impl Model {
             .collect();
         let first = first.ignoring_ends(&unknown);
         let notes = first.notes().to_vec();
-        let mut schedulers = vec![scheduler(runtime, first, &tokenizer, options)?];
-        for _ in 1..workers.get() {
-            let model = parts.source.open(runtime)?.ignoring_ends(&unknown);
-            schedulers.push(scheduler(runtime, model, &tokenizer, options)?);
-        }
+        let first = scheduler(runtime, first, &tokenizer, options)?;
+        let (source, encoder, settings) = (parts.source, Arc::clone(&tokenizer), options.clone());
+        let another = move || -> Result<Scheduler> {
+            let model = source.open(runtime)?.ignoring_ends(&unknown);
+            scheduler(runtime, model, &encoder, &settings)
+        };
         let reader = match parts.notation.filter(|_| options.has_reader()) {
-            Some(_) => {
-                let sessions = parts.reader.open(runtime, workers.get(), options)?;
-                Reader::new(Arc::clone(&tokenizer), sessions).map(Arc::new)
-            }
+            Some(_) => parts.reader.open(runtime, &tokenizer, options)?,
             None => None,
+        };
+        let engine = match options.has_workers_on_demand() {
+            true => {
+                let another = Arc::new(another);
+                let more = (1..workers.get()).map(|_| {
+                    let another = Arc::clone(&another);
+                    move || another().ok()
+                });
+                Engine::on_demand(first, more)?
+            }
+            false => {
+                let more = (1..workers.get()).map(|_| another());
+                let all: Result<Vec<Scheduler>> = [Ok(first)].into_iter().chain(more).collect();
+                Engine::new(all?)?
+            }
         };
         Ok(Self {
             inner: Arc::new(Inner {
-                reader,
-                engine: Engine::new(schedulers)?,
+                reader: reader.map(Arc::new),
+                engine,
                 tokenizer,
                 notation: parts.notation,
                 is_embedded: parts.is_embedded,
@@ -356,15 +369,15 @@ impl ReaderSource {
         }
     }
 
-    /// Opens a session per worker; returns none if there is no reader.
+    /// Opens the reader, if there is one, with a session per worker.
     fn open(
-        &self,
+        self,
         runtime: &'static Runtime,
-        workers: usize,
+        tokenizer: &Arc<Tokenizer>,
         options: &ModelOptions,
-    ) -> Result<Vec<OrtReader>> {
+    ) -> Result<Option<Reader>> {
         let device = options.device_or(Device::cpu(1));
-        let open = |_| match self {
+        let open = move || match &self {
             Self::None => Ok(None),
             #[cfg(feature = "embedded")]
             Self::Embedded => {
@@ -372,8 +385,20 @@ impl ReaderSource {
             }
             Self::File(file) => OrtReader::open(runtime, file, device).map(Some),
         };
-        let sessions: std::result::Result<Vec<_>, _> = (0..workers).map(open).collect();
-        Ok(sessions?.into_iter().flatten().collect())
+        let Some(first) = open()? else {
+            return Ok(None);
+        };
+        let more = options.workers_or_one().get() - 1;
+        let tokenizer = Arc::clone(tokenizer);
+        if options.has_workers_on_demand() {
+            let open = Box::new(move || open().ok().flatten());
+            return Ok(Some(Reader::on_demand(tokenizer, first, more, open)));
+        }
+        let mut sessions = vec![first];
+        for _ in 0..more {
+            sessions.extend(open()?);
+        }
+        Ok(Some(Reader::new(tokenizer, sessions)))
     }
 }
 

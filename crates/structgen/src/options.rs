@@ -24,6 +24,7 @@ pub struct ModelOptions {
     runtime: Option<PathBuf>,
     tables: Option<PathBuf>,
     workers: Option<NonZeroUsize>,
+    workers_on_demand: bool,
     limits: SchedulerLimits,
     draft: Option<DraftSource>,
     heads: Option<HeadsSource>,
@@ -113,6 +114,15 @@ impl ModelOptions {
         self
     }
 
+    /// Opens the sessions of [workers](ModelOptions::with_workers) when they are needed: another one once a request
+    /// waits and all are busy. If one cannot be opened, such as for lack of memory, the others do its work. By default,
+    /// all are opened when the model is loaded.
+    #[must_use]
+    pub fn with_workers_on_demand(mut self) -> Self {
+        self.workers_on_demand = true;
+        self
+    }
+
     /// Sets how much each worker does at once, and how much memory its caches may use.
     #[must_use]
     pub fn with_limits(mut self, limits: SchedulerLimits) -> Self {
@@ -142,6 +152,10 @@ impl ModelOptions {
     pub fn with_single_tokens(mut self) -> Self {
         self.single_tokens = true;
         self
+    }
+
+    pub(crate) fn has_workers_on_demand(&self) -> bool {
+        self.workers_on_demand
     }
 
     pub(crate) fn workers_or_one(&self) -> NonZeroUsize {

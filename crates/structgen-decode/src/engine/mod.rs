@@ -21,7 +21,7 @@ use crate::{
 };
 use queue::{Queue, Submission};
 use run::Channel;
-use worker::Worker;
+use worker::{Open, Worker};
 
 /// Runs requests from any number of threads on one model.
 ///
@@ -75,6 +75,8 @@ struct Shared {
     queue: Mutex<Queue>,
     /// Notified when something is submitted or the engine is dropped.
     changed: Condvar,
+    /// Notified when a request waits and no worker is about to take it, or the engine is dropped.
+    needed: Condvar,
     /// Each scheduler's resource usage.
     usage: Vec<Mutex<Usage>>,
     is_stopped: Arc<AtomicBool>,
@@ -121,6 +123,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.shared.queue().is_closed = true;
         self.shared.changed.notify_all();
+        self.shared.needed.notify_all();
         let this = thread::current().id();
         for worker in self.workers.drain(..) {
             // A worker that wakes a task may drop the last run with it, and must not wait for itself.
@@ -147,9 +150,30 @@ impl Engine {
     /// # Errors
     /// [`GenerateError::NoWorker`] without a scheduler, or if the system cannot start a thread.
     pub fn new(schedulers: impl IntoIterator<Item = Scheduler>) -> Result<Self, GenerateError> {
-        let mut schedulers: Vec<Scheduler> = schedulers.into_iter().collect();
+        Self::start(schedulers.into_iter().collect(), Vec::new())
+    }
+
+    /// Creates an engine that opens more schedulers on demand: another one once a request waits and all are busy. They
+    /// must have the same model and the same settings. If one of `more` returns `None`, the others do its work.
+    ///
+    /// # Errors
+    /// [`GenerateError::NoWorker`] if the system cannot start a thread.
+    pub fn on_demand<F>(
+        first: Scheduler,
+        more: impl IntoIterator<Item = F>,
+    ) -> Result<Self, GenerateError>
+    where
+        F: FnOnce() -> Option<Scheduler> + Send + 'static,
+    {
+        let more = more.into_iter().map(|open| Box::new(open) as Open);
+        Self::start(vec![first], more.collect())
+    }
+
+    fn start(mut schedulers: Vec<Scheduler>, more: Vec<Open>) -> Result<Self, GenerateError> {
+        let count = schedulers.len() + more.len();
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        if schedulers.len() > 1 && schedulers.len() >= cores {
+        let is_alone = count > 1 && count >= cores;
+        if is_alone {
             let alone = schedulers.into_iter().map(Scheduler::without_helpers);
             schedulers = alone.collect();
         }
@@ -158,26 +182,49 @@ impl Engine {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             changed: Condvar::new(),
-            usage: schedulers.iter().map(|_| Mutex::default()).collect(),
+            needed: Condvar::new(),
+            usage: (0..count).map(|_| Mutex::default()).collect(),
             is_stopped: Arc::default(),
         });
         let mut handle = Handle {
             shared: Arc::clone(&shared),
-            workers: Vec::with_capacity(schedulers.len()),
+            workers: Vec::with_capacity(count),
             target: resources.target.clone(),
             draft: resources.draft.cloned(),
             heads_width: resources.heads_width,
             codec: resources.codec.clone(),
             limits: first.limits(),
         };
-        for (number, scheduler) in schedulers.into_iter().enumerate() {
-            shared.queue().workers += 1;
-            let worker = Worker::new(number, scheduler, Arc::clone(&shared));
+        let mut spawn = |run: Box<dyn FnOnce() + Send>| -> Result<(), GenerateError> {
             let thread = thread::Builder::new().name("structgen".to_owned());
-            let spawned = thread.spawn(move || worker.run());
+            let spawned = thread.spawn(run);
             handle
                 .workers
                 .push(spawned.map_err(|_| GenerateError::NoWorker)?);
+            Ok(())
+        };
+        let opened = schedulers.len();
+        for (number, scheduler) in schedulers.into_iter().enumerate() {
+            shared.queue().workers += 1;
+            let worker = Worker::new(number, scheduler, Arc::clone(&shared));
+            spawn(Box::new(move || worker.run()))?;
+        }
+        for (number, open) in (opened..).zip(more) {
+            {
+                let mut queue = shared.queue();
+                queue.workers += 1;
+                queue.unopened += 1;
+            }
+            let open: Open = match is_alone {
+                true => Box::new(|| open().map(Scheduler::without_helpers)),
+                false => open,
+            };
+            let shared = Arc::clone(&shared);
+            spawn(Box::new(move || {
+                if let Some(worker) = Worker::on_demand(number, open, shared) {
+                    worker.run();
+                }
+            }))?;
         }
         Ok(Self {
             handle: Arc::new(handle),
@@ -215,6 +262,9 @@ impl Engine {
             queue.check_room(tasks.tasks.len(), &handle.limits)?;
             let channel = Arc::clone(&channel);
             queue.insert(Submission { tasks, channel });
+            if queue.needs_worker() {
+                handle.shared.needed.notify_one();
+            }
         }
         handle.shared.changed.notify_one();
         Ok(Run::new(channel, Arc::clone(handle)))
@@ -247,6 +297,13 @@ impl Engine {
     /// Returns the properties of the model.
     pub fn info(&self) -> &ModelInfo {
         &self.handle.target
+    }
+
+    /// Returns the number of schedulers that work, or wait for work: fewer than there may be if some are opened [on
+    /// demand](Engine::on_demand).
+    pub fn schedulers(&self) -> usize {
+        let queue = self.handle.shared.queue();
+        queue.workers - queue.unopened
     }
 
     /// Returns the limits of each scheduler.

@@ -23,6 +23,10 @@ pub(super) struct Queue {
     pub(super) workers: usize,
     /// The number of those that are idle.
     pub(super) idle: usize,
+    /// The number of those that have no scheduler yet.
+    pub(super) unopened: usize,
+    /// The number of those that are opening one.
+    pub(super) opening: usize,
     pub(super) is_closed: bool,
 }
 
@@ -103,6 +107,11 @@ impl Queue {
     ) -> Result<(), GenerateError> {
         self.remove_ended();
         limits.check_queue(self.tasks.saturating_add(more))
+    }
+
+    /// Returns whether a request waits that no worker is about to take.
+    pub(super) fn needs_worker(&self) -> bool {
+        self.idle == 0 && self.waiting.len() > self.opening
     }
 
     /// Returns whether there is nothing to do for a worker.

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
 use super::queue::{Ended, Queue, Submission};
 use super::run::{Channel, Event};
 use super::{Shared, Usage, lock};
 use crate::{Delta, GenerateError, Scheduler, engine::Ticket};
+
+/// Opens a scheduler.
+pub(super) type Open = Box<dyn FnOnce() -> Option<Scheduler> + Send>;
 
 pub(super) struct Worker {
     /// The worker's index in the engine.
@@ -32,6 +36,33 @@ impl Worker {
             scheduler,
             shared,
             runs: BTreeMap::new(),
+        }
+    }
+
+    /// Opens a scheduler once a request waits and all workers are busy. Returns `None` if the engine is dropped before
+    /// that, or if there is no scheduler: the other workers then do the work.
+    pub(super) fn on_demand(number: usize, open: Open, shared: Arc<Shared>) -> Option<Self> {
+        let needs_none = |queue: &mut Queue| !queue.needs_worker() && !queue.is_closed;
+        let mut queue = { shared.needed.wait_while(shared.queue(), needs_none) }
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_closed = queue.is_closed;
+        queue.opening += 1;
+        drop(queue);
+        let scheduler = match is_closed {
+            true => None,
+            // The counts must be right after a panic, too.
+            false => catch_unwind(AssertUnwindSafe(open)).ok().flatten(),
+        };
+        let mut queue = shared.queue();
+        queue.opening -= 1;
+        queue.unopened -= 1;
+        drop(queue);
+        match scheduler {
+            Some(scheduler) => Some(Self::new(number, scheduler, shared)),
+            None => {
+                leave(&shared);
+                None
+            }
         }
     }
 
@@ -95,6 +126,9 @@ impl Worker {
             }
         }
         let is_over = self.scheduler.is_idle() && queue.is_empty() && queue.is_closed;
+        if queue.needs_worker() {
+            shared.needed.notify_one();
+        }
         // Whoever is woken may drop the engine, which locks the queue.
         drop(queue);
         for (channel, error) in refused {
@@ -107,13 +141,13 @@ impl Worker {
     }
 
     /// Returns whether this worker should take the next request: an idle one takes any, and it leaves to other idle
-    /// workers what they could start at once.
+    /// workers what they could start at once, and to those without a scheduler what they open one for.
     fn takes_next(&self, queue: &Queue) -> bool {
         let has_room = || {
             let next = queue.next_size();
             next.is_some_and(|next| self.scheduler.has_room_for(next))
         };
-        self.scheduler.is_idle() || (queue.idle == 0 && has_room())
+        self.scheduler.is_idle() || (queue.idle + queue.unopened == 0 && has_room())
     }
 
     /// Ends a request that was cancelled, or whose time was over, while it waited.
@@ -174,16 +208,23 @@ impl Drop for Worker {
         for active in self.runs.values() {
             active.channel.end(Err(GenerateError::Stopped));
         }
-        let mut queue = self.shared.queue();
-        queue.workers -= 1;
-        if queue.workers == 0 {
-            let (waiting, ended) = queue.take_all();
-            // Whoever is woken may drop the engine, which locks the queue.
-            drop(queue);
-            drop(ended);
-            for submission in waiting {
-                submission.channel.end(Err(GenerateError::Stopped));
-            }
+        leave(&self.shared);
+    }
+}
+
+/// Ends a worker. Nobody must wait for the last one.
+fn leave(shared: &Shared) {
+    let mut queue = shared.queue();
+    queue.workers -= 1;
+    if queue.workers == 0 {
+        let (waiting, ended) = queue.take_all();
+        // Whoever is woken may drop the engine, which locks the queue.
+        drop(queue);
+        drop(ended);
+        for submission in waiting {
+            submission.channel.end(Err(GenerateError::Stopped));
         }
+    } else if queue.needs_worker() {
+        shared.needed.notify_one();
     }
 }

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
@@ -137,6 +137,47 @@ fn workers_share_a_queue_and_outputs_do_not_depend_on_them() {
         outputs.collect::<Vec<_>>()
     });
     assert_eq!(outputs[0], outputs[1]);
+}
+
+#[test]
+fn schedulers_are_opened_once_requests_wait_and_all_are_busy() {
+    let vocabulary = vocabulary();
+    let (reached, waits) = channel();
+    // Each run of the model waits until the test lets it go on.
+    let gate = Arc::new((Mutex::new(false), Condvar::new()));
+    let open = || {
+        let (reached, gate) = (reached.clone(), Arc::clone(&gate));
+        let model = hooked(model(&vocabulary), move |_, _| {
+            let _ = reached.send(());
+            let (is_open, changed) = &*gate;
+            drop(changed.wait_while(is_open.lock().unwrap(), |is_open| !*is_open));
+            Ok(())
+        });
+        scheduler(model, &vocabulary)
+    };
+    // One of them cannot be opened.
+    let more = [None, Some(open()), Some(open()), Some(open()), Some(open())];
+    let engine = Engine::on_demand(open(), more.map(|scheduler| move || scheduler)).unwrap();
+    let request = || Request::new(prompt(4, 1), free(&vocabulary)).with_options(up_to(2));
+    let arrives = || waits.recv_timeout(Duration::from_secs(60)).unwrap();
+    let mut runs = Vec::new();
+    for expected in [1, 2, 3] {
+        runs.push(engine.submit(request()).unwrap());
+        arrives();
+        // A request that runs opens no more.
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(engine.schedulers(), expected);
+    }
+    *gate.0.lock().unwrap() = true;
+    gate.1.notify_all();
+    for run in runs {
+        run.wait().unwrap();
+    }
+    // An idle one takes the next request.
+    for _ in 0..5 {
+        engine.run(request()).unwrap();
+        assert_eq!(engine.schedulers(), 3);
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ mod units;
 mod words;
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use structgen_automata::Input;
@@ -71,9 +71,20 @@ const WEIGHT_OF_ALTERNATIVES: f32 = 3.0;
 /// The reader of a model.
 pub(crate) struct Reader {
     tokenizer: Arc<Tokenizer>,
-    /// The sessions that nobody uses.
-    idle: Mutex<Vec<OrtReader>>,
+    sessions: Mutex<Sessions>,
     is_idle: Condvar,
+    open: Open,
+}
+
+/// Opens a session.
+type Open = Box<dyn Fn() -> Option<OrtReader> + Send + Sync>;
+
+/// The sessions of a reader.
+struct Sessions {
+    /// Those that nobody uses.
+    idle: Vec<OrtReader>,
+    /// The number of those that are not open yet.
+    unopened: usize,
 }
 
 /// A schema's fields, as units.
@@ -127,13 +138,33 @@ impl Questions {
 }
 
 impl Reader {
-    /// A reader that reads as many texts side by side as it has sessions; none where it has none.
-    pub(crate) fn new(tokenizer: Arc<Tokenizer>, sessions: Vec<OrtReader>) -> Option<Self> {
-        (!sessions.is_empty()).then(|| Self {
+    /// A reader that reads as many texts side by side as it has sessions.
+    pub(crate) fn new(tokenizer: Arc<Tokenizer>, sessions: Vec<OrtReader>) -> Self {
+        Self::with_sessions(tokenizer, sessions, 0, Box::new(|| None))
+    }
+
+    /// A reader that opens up to `more` sessions once all others are in use. One that cannot be opened is done without.
+    pub(crate) fn on_demand(
+        tokenizer: Arc<Tokenizer>,
+        first: OrtReader,
+        more: usize,
+        open: Open,
+    ) -> Self {
+        Self::with_sessions(tokenizer, vec![first], more, open)
+    }
+
+    fn with_sessions(
+        tokenizer: Arc<Tokenizer>,
+        idle: Vec<OrtReader>,
+        unopened: usize,
+        open: Open,
+    ) -> Self {
+        Self {
             tokenizer,
-            idle: Mutex::new(sessions),
+            sessions: Mutex::new(Sessions { idle, unopened }),
             is_idle: Condvar::new(),
-        })
+            open,
+        }
     }
 
     /// The questions of a schema that was compiled with this report; none where it has no fields that are asked about.
@@ -312,23 +343,35 @@ impl Reader {
         Ok(whole)
     }
 
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a session out: an idle one, or a new one, or else it waits for one.
+    fn take(&self) -> OrtReader {
+        let mut sessions = self.lock();
+        loop {
+            if let Some(session) = sessions.idle.pop() {
+                return session;
+            }
+            if sessions.unopened > 0 {
+                sessions.unopened -= 1;
+                drop(sessions);
+                if let Some(session) = (self.open)() {
+                    return session;
+                }
+                sessions = self.lock();
+            } else {
+                sessions = { self.is_idle.wait(sessions) }.unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
     /// Waits for a session and uses it.
     fn session<T>(&self, use_it: impl FnOnce(&mut OrtReader) -> T) -> T {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut session = loop {
-            match idle.pop() {
-                Some(session) => break session,
-                None => {
-                    idle = { self.is_idle.wait(idle) }.unwrap_or_else(PoisonError::into_inner);
-                }
-            }
-        };
-        drop(idle);
+        let mut session = self.take();
         let done = use_it(&mut session);
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(session);
+        self.lock().idle.push(session);
         self.is_idle.notify_one();
         done
     }
