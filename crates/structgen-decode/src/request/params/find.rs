@@ -99,13 +99,16 @@ pub fn set_parameter<T: Serialize + DeserializeOwned>(
             false => format!("{}: {}", parameter.kind, shortened(&reason)),
         },
     };
-    let is_optional = parameter.default_value().is_null();
-    let json = match value {
-        "none" if is_optional => Value::Null,
-        _ => parameter
-            .parse(value)
-            .ok_or_else(|| refused(String::new()))?,
-    };
+    if value == "none" && parameter.default_value().is_null() {
+        let mut form = form.clone();
+        parameter.insert(&mut form, Value::Null);
+        if let Ok(set) = serde_json::from_value(form) {
+            *target = set;
+            return Ok(());
+        }
+        // A program's parameter that is not optional may have this value.
+    }
+    let json = { parameter.parse(value) }.ok_or_else(|| refused(String::new()))?;
     parameter.insert(&mut form, json);
     *target = serde_json::from_value(form).map_err(|error| refused(error.to_string()))?;
     Ok(())
