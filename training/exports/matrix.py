@@ -236,7 +236,7 @@ def best_beam(after):
 
 def structgen(target, folder, prompt, *options):
     """The tokens of a greedy generation, or structgen's error."""
-    command = [target / "structgen", "generate", prompt, "--model", folder, "--max-tokens", TOKENS, "--threads", 1, "--details", *options]
+    command = [target / "structgen", "generate", prompt, "--model", folder, "--max-tokens", TOKENS, "--set", "threads=1", "--details", *options]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     try:
         return [token["id"] for token in json.loads(done.stdout.splitlines()[0])["tokens"]]
@@ -280,7 +280,7 @@ def cell(target, folder, exporter, variant, model):
     except Exception as error:
         return f"exporter: {first_line(error)}"
     equal = "equal" if own or exporter != "builder" else "equal to ONNX Runtime; onnxruntime-genai fails"
-    alone = ["--single-tokens"] if single else []
+    alone = ["--set", "single_tokens=true"] if single else []
     for prompt, ids, whole in zip(PROMPTS, prompts, wholes):
         expected = until_end(whole)
         for name, options in MODES.items():
@@ -296,7 +296,7 @@ def cell(target, folder, exporter, variant, model):
         # Under a schema many tokens are forced, and are run together; one by one they must be the same.
         if not single:
             schema = ["--json-schema", SCHEMA]
-            joined, apart = (structgen(target, folder, prompt, *schema, *more) for more in ([], ["--single-tokens"]))
+            joined, apart = (structgen(target, folder, prompt, *schema, *more) for more in ([], ["--set", "single_tokens=true"]))
             if joined != apart:
                 if isinstance(joined, str) or isinstance(apart, str) or not are_close(reference, ids, apart, joined, tolerance):
                     return f"WRONG (schema): {joined[:8]} for {apart[:8]}"

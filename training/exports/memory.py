@@ -95,7 +95,7 @@ def weights(program, folder):
 
 def resident(program, folder, tokens):
     """The most anonymous memory of a process that writes so many tokens, in its last tenth: no buffer is copied to a larger one there."""
-    options = ["--max-tokens", tokens, "--set", f"min_new_tokens={tokens}", "--temperature", 1, "--seed", 1, "--threads", 2]
+    options = ["--max-tokens", tokens, "--set", f"min_new_tokens={tokens}", "--temperature", 1, "--seed", 1, "--set", "threads=2"]
     command = [program, "generate", "a b c", "--model", folder, *options]
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
     found = []

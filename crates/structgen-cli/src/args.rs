@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -17,39 +17,26 @@ use structgen::frontend::gbnf::GbnfOptions;
 use structgen::frontend::regex::{Dialect, RegexOptions};
 use structgen::vocab::Vocabulary;
 use structgen::{
-    CancelToken, Constraint, Device, GenerateOptions, Model, ModelOptions, SchemaExtractor,
-    SchemaOptions,
+    CancelToken, Constraint, GenerateOptions, Model, ModelOptions, SchemaExtractor, SchemaOptions,
 };
 
 use crate::input::{Document, files_beside, is_json_or_yaml};
-use crate::models;
-use crate::output::{detail, note, warn};
+use crate::model_settings::ModelSettings;
+use crate::output::{detail, warn};
 use crate::schema_hints::{self, warn_of};
 
-/// Which model to use, and where to run it.
+/// Which model to use: a local one, or one of a server's.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// Model folder, as written by optimum or onnxruntime-genai, or the name of a registered model [default: the
-    /// embedded model]
+    /// embedded model]. --set model.device=cuda and others say how to run it
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// Variant of the folder's model file, such as quantized, int8, fp16 or q4
-    #[arg(long, value_name = "NAME", requires = "model")]
-    pub(crate) variant: Option<String>,
-    /// Device to run the model on: cpu, cuda or cuda:N; if it is unavailable, the command fails
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<Device>,
-    /// Number of threads per run on the CPU, at most 4 per core
-    #[arg(long, value_name = "N", value_parser = thread_count)]
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// Run each token on its own. For dynamically quantised models, whose output otherwise depends on what else is in
-    /// the batch
-    #[arg(long, requires = "model")]
-    single_tokens: bool,
-    /// Disable the model's reader, which scores what the text contains; the decoder finds the values alone
-    #[arg(long)]
-    no_reader: bool,
+    /// Use a server, such as `structgen serve`, instead of a local model. --model then names one of the server's models,
+    /// and the environment variable STRUCTGEN_API_KEY, or --set api_key, is the key
+    #[arg(long, value_name = "URL", conflicts_with_all = ["events", "details"])]
+    pub(crate) server: Option<String>,
 }
 
 /// Parses a flag's value as a whole number, 0 or more.
@@ -77,70 +64,34 @@ pub(crate) fn parallel(count: NonZeroUsize) -> Result<NonZeroUsize, String> {
     }
 }
 
-fn thread_count(text: &str) -> Result<NonZeroUsize, String> {
-    parallel(at_least_one(text)?)
-}
-
-/// A model, and where to find the ONNX Runtime library and the vocabulary's tables.
+/// A model, and how to load it.
 #[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Model")]
 pub(crate) struct LoadArgs {
+    /// Model folder, as written by optimum or onnxruntime-genai, or the name of a registered model [default: the
+    /// embedded model]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    /// Path to the ONNX Runtime library, instead of searching for one
-    #[arg(long, value_name = "FILE")]
-    runtime: Option<PathBuf>,
-    #[command(flatten)]
-    cache: CacheArgs,
+    pub(crate) settings: ModelSettings,
 }
 
 impl LoadArgs {
-    pub(crate) fn options(&self) -> anyhow::Result<ModelOptions> {
-        let options = self.model.options(None)?;
-        Ok(match &self.runtime {
-            Some(runtime) => options.with_runtime(runtime),
-            None => options,
-        })
+    pub(crate) fn load(&self) -> anyhow::Result<Model> {
+        self.load_with(self.settings.options(None)?)
     }
 
-    pub(crate) fn load(&self) -> anyhow::Result<Model> {
-        self.load_with(self.options()?)
+    /// Loads the model with options created by [`ModelSettings::options`].
+    pub(crate) fn load_with(&self, options: ModelOptions) -> anyhow::Result<Model> {
+        self.settings.load(self.model.as_deref(), options)
     }
 
     /// Returns the name of an option that was given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        // Every field, so that the compiler asks for a new one.
-        let Self {
-            model,
-            cache,
-            runtime,
-        } = self;
-        let ModelArgs {
-            model,
-            variant,
-            device,
-            threads,
-            single_tokens,
-            no_reader,
-        } = model;
-        let CacheArgs { no_cache } = cache;
-        let given = [
-            ("--model", model.is_some()),
-            ("--variant", variant.is_some()),
-            ("--device", device.is_some()),
-            ("--threads", threads.is_some()),
-            ("--single-tokens", *single_tokens),
-            ("--no-reader", *no_reader),
-            ("--runtime", runtime.is_some()),
-            ("--no-cache", *no_cache),
-        ];
-        { given.into_iter() }
-            .find(|(_, is_given)| *is_given)
-            .map(|(name, _)| name)
-    }
-
-    /// Loads the model with options created by [`options`](LoadArgs::options).
-    pub(crate) fn load_with(&self, options: ModelOptions) -> anyhow::Result<Model> {
-        self.model.load(options, self.cache.tables_folder())
+        match self.model {
+            Some(_) => Some("--model"),
+            None => self.settings.given(),
+        }
     }
 }
 
@@ -195,87 +146,6 @@ impl CacheArgs {
 pub(crate) fn tables_folder() -> Option<PathBuf> {
     let search = ModelOptions::new().search();
     Some(search.cache_dir()?.join("tables"))
-}
-
-impl ModelArgs {
-    /// Returns the embedded model, with the same number of threads.
-    pub(crate) fn embedded(&self) -> Self {
-        Self {
-            model: None,
-            variant: None,
-            device: None,
-            threads: self.threads,
-            single_tokens: false,
-            no_reader: self.no_reader,
-        }
-    }
-
-    /// Returns the model options. `default` is the number of threads if neither a device nor threads were given.
-    pub(crate) fn options(&self, default: Option<NonZeroUsize>) -> anyhow::Result<ModelOptions> {
-        let mut options = ModelOptions::new();
-        let threads = self.threads;
-        let device = match self.device {
-            Some(Device::Cuda { .. }) if threads.is_some() => {
-                bail!("--threads is for the processor, and --device cuda was asked for")
-            }
-            Some(device @ Device::Cuda { .. }) => Some(device),
-            Some(_) => Some(Device::Cpu {
-                threads: threads.or(default),
-            }),
-            None => { threads.or(default) }.map(|threads| Device::Cpu {
-                threads: Some(threads),
-            }),
-        };
-        if let Some(device) = device {
-            options = options.with_device(device);
-        }
-        if let Some(variant) = &self.variant {
-            options = options.with_variant(variant);
-        }
-        if self.single_tokens {
-            options = options.with_single_tokens();
-        }
-        if self.no_reader {
-            options = options.without_reader();
-        }
-        Ok(options)
-    }
-
-    /// Loads the model, with the folder of cached vocabulary tables.
-    pub(crate) fn load(
-        &self,
-        mut options: ModelOptions,
-        tables: Option<PathBuf>,
-    ) -> anyhow::Result<Model> {
-        let started = Instant::now();
-        // The embedded model's vocabulary is small: computing its tables takes almost no time.
-        if let (Some(_), Some(tables)) = (&self.model, tables) {
-            options = options.with_tables_folder(tables);
-        }
-        let folder = self.model.as_deref().map(models::resolve).transpose()?;
-        let (model, name) = match &folder {
-            Some(file) if file.is_file() => {
-                bail!(
-                    "{} is a file, and a model is a folder with the file and its tokenizer",
-                    file.display()
-                )
-            }
-            Some(folder) => {
-                let name = format!("the model folder {}", folder.display());
-                let model = Model::open(folder, &options);
-                (
-                    model.with_context(|| format!("{name} cannot be used"))?,
-                    name,
-                )
-            }
-            None => (Model::embedded(&options)?, "the embedded model".to_owned()),
-        };
-        detail(&format!("{name} was loaded in {}", milliseconds(started)));
-        for about_output in model.notes().iter().filter(|note| note.is_about_output()) {
-            note(&format!("note: {about_output}"));
-        }
-        Ok(model)
-    }
 }
 
 /// A schema file.

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use structgen::Model;
-use structgen::chat::{ChatMessage, ChatOptions};
+use structgen::chat::{ChatMessage, ChatOptions, last_user_text};
 use structgen::vocab::TokenId;
 
 use crate::input::{Document, TextArgs};
@@ -35,22 +36,30 @@ pub(crate) struct ChatArgs {
         conflicts_with_all = ["text", "file", "system"]
     )]
     messages: Option<PathBuf>,
-    /// Documents for the chat template: a JSON array of objects
-    #[arg(long, value_name = "FILE", requires = "chat")]
+}
+
+/// How a chat template is rendered: the parameters `chat.`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ChatSettings {
+    /// A file with a JSON array of objects.
     documents: Option<PathBuf>,
-    /// Name of the chat template to use, if the model has several
-    #[arg(long, value_name = "NAME", requires = "chat")]
-    chat_template: Option<String>,
-    /// Set a variable of the chat template, such as enable_thinking=false; a value that is not JSON is a string. May be
-    /// repeated
-    #[arg(long, value_name = "NAME=VALUE", requires = "chat")]
-    chat_set: Vec<String>,
-    /// Let the model continue the last message
-    #[arg(long, requires = "messages")]
+    template: Option<String>,
+    variables: Map<String, Value>,
+    generation_prompt: bool,
     continue_final_message: bool,
-    /// Omit the tokens that start the model's answer
-    #[arg(long, requires = "chat")]
-    no_generation_prompt: bool,
+}
+
+impl Default for ChatSettings {
+    fn default() -> Self {
+        Self {
+            documents: None,
+            template: None,
+            variables: Map::new(),
+            generation_prompt: true,
+            continue_final_message: false,
+        }
+    }
 }
 
 /// A prompt that is not encoded yet.
@@ -64,25 +73,21 @@ impl ChatArgs {
         self.chat
     }
 
-    /// Returns an option that only matters to a chat template, if one was given.
-    pub(crate) fn for_template(&self) -> Option<&'static str> {
-        let given = [
-            ("--system", self.system.is_some()),
-            ("--documents", self.documents.is_some()),
-            ("--chat-template", self.chat_template.is_some()),
-            ("--chat-set", !self.chat_set.is_empty()),
-            ("--continue-final-message", self.continue_final_message),
-            ("--no-generation-prompt", self.no_generation_prompt),
-        ];
-        { given.into_iter() }
-            .find(|(_, is_given)| *is_given)
-            .map(|(name, _)| name)
+    /// Returns whether there is a system message, which only a chat template reads.
+    pub(crate) fn has_system(&self) -> bool {
+        self.system.is_some()
+    }
+
+    /// Returns whether the prompt is a conversation in a file.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.messages.is_some()
     }
 
     /// Reads the prompt. `tools` are passed to the chat template.
     pub(crate) fn read(
         &self,
         text: &TextArgs,
+        settings: &ChatSettings,
         tools: Option<&ToolsFile>,
     ) -> anyhow::Result<Prompt> {
         if !self.chat {
@@ -96,23 +101,16 @@ impl ChatArgs {
                 system.into_iter().chain([user]).collect()
             }
         };
-        let mut options = ChatOptions {
-            add_generation_prompt: !self.no_generation_prompt && !self.continue_final_message,
-            continue_final_message: self.continue_final_message,
-            template: self.chat_template.clone(),
+        let is_continued = settings.continue_final_message;
+        let options = ChatOptions {
+            add_generation_prompt: settings.generation_prompt && !is_continued,
+            continue_final_message: is_continued,
+            template: settings.template.clone(),
             tools: tools.map(ToolsFile::for_template),
-            documents: self.documents.as_deref().map(read_list).transpose()?,
+            documents: settings.documents.as_deref().map(read_list).transpose()?,
+            variables: settings.variables.clone(),
             ..ChatOptions::default()
         };
-        for setting in &self.chat_set {
-            let Some((name, value)) = setting.split_once('=') else {
-                bail!(
-                    "--chat-set takes NAME=VALUE, such as enable_thinking=false, and {setting:?} has no ="
-                );
-            };
-            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-            options.variables.insert(name.trim().to_owned(), value);
-        }
         Ok(Prompt::Chat(messages, Box::new(options)))
     }
 }
@@ -124,10 +122,7 @@ impl Prompt {
             Self::Text(text) => return Ok(text.clone()),
             Self::Chat(messages, _) => messages,
         };
-        { messages.iter().rev() }
-            .map(ChatMessage::fields)
-            .find(|fields| fields.get("role").is_some_and(|role| role == "user"))
-            .and_then(|fields| content_text(fields.get("content")?))
+        last_user_text(messages)
             .context("the conversation has no message of a user with a text to extract from")
     }
 
@@ -136,18 +131,6 @@ impl Prompt {
             Self::Text(text) => model.encode_prompt(text),
             Self::Chat(messages, options) => model.encode_chat(messages, options),
         }
-    }
-}
-
-/// Returns the text of a message's content, which may be a list of parts.
-fn content_text(content: &Value) -> Option<String> {
-    match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => {
-            let texts = parts.iter().map(|part| part.get("text")?.as_str());
-            Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
-        }
-        _ => None,
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct ExtractionArgs {
     alternatives: Option<NonZeroUsize>,
     /// Extract with the embedded model first, and use that of --model only for the fields with low confidence; all
     /// others are kept
-    #[arg(long, requires = "model", conflicts_with_all = ["events", "outputs"], help_heading = "Model")]
+    #[arg(long, requires = "model", conflicts_with_all = ["events", "outputs", "server"], help_heading = "Model")]
     pub(crate) small_first: bool,
     /// Confidence below which --small-first passes a field on
     #[arg(

@@ -15,6 +15,7 @@ mod explaining;
 mod extraction;
 mod input;
 mod interrupt;
+mod model_settings;
 mod models;
 mod output;
 mod process;

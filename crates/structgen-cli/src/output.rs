@@ -310,9 +310,14 @@ pub(crate) fn note(text: &str) {
     }
 }
 
+/// Returns whether `--verbose` was given.
+pub(crate) fn is_verbose() -> bool {
+    streams().is_verbose
+}
+
 /// Prints a message that only `--verbose` shows.
 pub(crate) fn detail(text: &str) {
-    if streams().is_verbose {
+    if is_verbose() {
         tell_as_it_is(&streams().message_paint.dim(&printable(text)));
     }
 }

@@ -14,7 +14,7 @@ use structgen::vocab::{TokenId, Vocabulary};
 use structgen::{Constraint, GenerateOptions, Model, Request, format_json};
 
 use crate::error::Failure;
-use crate::output::{tell, write_line};
+use crate::output::{detail, write_line};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Results")]
@@ -145,11 +145,11 @@ impl ResultArgs {
     }
 }
 
-/// Prints a request's token counts and time to standard error.
+/// Prints a request's token counts and time, if that is asked for.
 pub(crate) fn report_stats(outputs: &[Output], report: &Report) {
     for Output { generation, .. } in outputs {
         let seconds = generation.stats.total_time.as_secs_f64();
-        tell(&format!(
+        detail(&format!(
             "{} prompt tokens, {} new tokens ({} forced) in {:.0} ms, {:.0} tokens/s; ended: {}",
             generation.stats.prompt_tokens,
             generation.tokens.len(),
@@ -161,7 +161,7 @@ pub(crate) fn report_stats(outputs: &[Output], report: &Report) {
     }
     if let Report::Speculation(stats) = report {
         let kept: u64 = stats.kept.iter().sum();
-        tell(&format!(
+        detail(&format!(
             "{:.2} tokens for each of {} runs; {kept} of {} drafted tokens kept, {} runs of the draft, {} of heads",
             stats.tokens_per_run(),
             stats.target_runs,

@@ -166,29 +166,8 @@ impl SchemaArgs {
     }
 }
 
-/// The schema flags of commands that accept all others through `--set`.
-#[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Schema")]
-pub(crate) struct ShortSchemaArgs {
-    /// Use the schema at this JSON Pointer of the file, like --set schema.at
-    #[arg(long, value_name = "POINTER")]
-    at: Option<String>,
-    /// Refuse a schema with probable mistakes, such as a misspelt keyword; by default these are warnings
-    #[arg(long)]
-    strict_schema: bool,
-}
-
-impl ShortSchemaArgs {
-    pub(crate) fn apply(&self, to: &mut SchemaArgs) {
-        if let Some(at) = &self.at {
-            to.at = Some(at.clone());
-        }
-        to.strict |= self.strict_schema;
-    }
-}
-
 /// Returns a flag's parser that checks the value but keeps its text, which the same parser reads later.
-fn checked<T>(
+pub(crate) fn checked<T>(
     parse: impl Fn(&str) -> anyhow::Result<T> + Clone,
 ) -> impl Fn(&str) -> anyhow::Result<String> + Clone {
     move |text| parse(text).map(|_| text.to_owned())

@@ -21,7 +21,7 @@ pub(crate) fn after_error(error: &Error, text: &str) -> String {
             hint.unwrap_or_default()
         }
         SchemaError::UnresolvedReference { reference, .. } if !reference.starts_with('#') => {
-            " (nothing is fetched; --documents DIR reads the documents of a folder)".to_owned()
+            " (nothing is fetched; --documents DIR, with extract and generate --set schema.documents=DIR, reads the documents of a folder)".to_owned()
         }
         _ => String::new(),
     }
@@ -60,5 +60,7 @@ fn after_warning(warning: &SchemaWarning) -> Option<String> {
     let pointer = schema.map_or("/components/schemas/NAME", |schema| {
         schema.strip_prefix('#').unwrap_or(schema)
     });
-    Some(format!(" (use --at {pointer})"))
+    Some(format!(
+        " (use --at {pointer}, with extract and generate --set schema.at={pointer})"
+    ))
 }

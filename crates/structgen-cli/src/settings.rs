@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use structgen::constraint::CompiledConstraint;
-use structgen::decode::params::set_parameter;
+use structgen::decode::params::{Parameter, Place, set_parameter};
 use structgen::decode::{
     SchedulerLimits,
     request::{ContextOverflow, Params},
@@ -23,14 +23,17 @@ use structgen::{
     TaskPreset,
 };
 
-use crate::args::{ModelArgs, RegexArgs, tables_folder};
+use crate::args::RegexArgs;
+use crate::chat_args::ChatSettings;
 use crate::input::Document;
 use crate::interrupt;
+use crate::model_settings::ModelSettings;
 use crate::models;
 use crate::output::note;
 use crate::schema_args::SchemaArgs;
+use crate::tool_args::ToolArgs;
 
-pub(crate) use table::parameters;
+pub(crate) use table::{Scope, parameters, scope};
 
 /// Maximum number of tokens per output, if none is given.
 const MAX_NEW_TOKENS: usize = 4_096;
@@ -60,9 +63,6 @@ pub(crate) struct SettingsArgs {
     /// Drop tokens below this share of the most probable one's probability; 0 disables it
     #[arg(long, value_name = "P")]
     min_p: Option<String>,
-    /// Penalise repetition, by a factor that grows up to 1.5 with how much the output repeats itself
-    #[arg(long)]
-    repetition_guard: bool,
     /// Seed for sampling; the same seed gives the same output [default: random, printed to standard error]
     #[arg(long, value_name = "N")]
     seed: Option<String>,
@@ -100,44 +100,21 @@ pub(crate) struct Settings {
     guidance_prompt: Option<String>,
     /// A file of choices, one per line.
     pub(crate) choices_file: Option<PathBuf>,
+    /// A file of a structural tag.
+    pub(crate) structural_tag: Option<PathBuf>,
+    /// The key for a server.
+    pub(crate) api_key: Option<String>,
+    pub(crate) chat: ChatSettings,
+    pub(crate) tools: ToolArgs,
     pub(crate) schema: SchemaArgs,
     pub(crate) regex: RegexArgs,
-    model: ModelSettings,
+    pub(crate) model: ModelSettings,
     /// Whether the number of outputs was given.
     #[serde(skip)]
     has_count: bool,
     /// Whether the seed was given.
     #[serde(skip)]
     is_seeded: bool,
-}
-
-/// How to load a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct ModelSettings {
-    runtime: Option<PathBuf>,
-    keep_tables: bool,
-    prefix_cache: usize,
-    cache: Option<usize>,
-    rows: Option<usize>,
-    prefill_chunk: Option<usize>,
-    draft: Option<PathBuf>,
-    heads: Option<PathBuf>,
-}
-
-impl Default for ModelSettings {
-    fn default() -> Self {
-        Self {
-            runtime: None,
-            keep_tables: true,
-            prefix_cache: 0,
-            cache: None,
-            rows: None,
-            prefill_chunk: None,
-            draft: None,
-            heads: None,
-        }
-    }
 }
 
 impl SettingsArgs {
@@ -179,9 +156,6 @@ impl SettingsArgs {
             (options.sampling.temperature, options.sampling.top_k) = (0.7, 50);
             options.sampling.top_p = 0.9;
             options.max_new_tokens = Some(200);
-        }
-        if self.repetition_guard {
-            set(&mut settings, "repetition_guard", "on")?;
         }
         let flags = [
             ("temperature", &self.temperature),
@@ -326,6 +300,12 @@ impl Settings {
             strategy: self.strategy.clone(),
         };
         params.check()?;
+        let (count, most) = (self.options.sequences, SchedulerLimits::default().queue);
+        if count > most {
+            bail!(
+                "sequences is {count}, and must be at most {most}, the number of outputs that may wait for the model"
+            );
+        }
         if self.guidance_prompt.is_some() && !matches!(self.strategy, Strategy::Guidance(_)) {
             bail!(
                 "guidance_prompt is for the strategy guidance, and the strategy is {}",
@@ -342,22 +322,40 @@ impl Settings {
         lists || self.has_count || self.options.sequences != 1
     }
 
-    /// Returns an error for everything but sampling parameters, for a command about a single step.
-    pub(crate) fn check_sampling_only(&self, command: &str) -> anyhow::Result<()> {
-        let only = Self {
-            options: GenerateOptions {
-                sampling: self.options.sampling.clone(),
-                ..GenerateOptions::default()
-            },
-            is_seeded: self.is_seeded,
-            ..Self::default()
-        };
-        if *self != only {
-            bail!(
-                "{command} takes sampling parameters alone: strategies, lengths, stop texts and numbers of outputs are for generate"
-            );
+    /// Returns an error for a parameter that has no effect on a command; `scopes` are those of the command with its flags.
+    pub(crate) fn check_scopes(&self, command: &str, scopes: &[Scope]) -> anyhow::Result<()> {
+        for row in self.changed()? {
+            let scope = scope(&row);
+            if scope != Scope::Request && !scopes.contains(&scope) {
+                bail!("{} {}", row.name, scope.reason(command));
+            }
         }
         Ok(())
+    }
+
+    /// Returns an error for everything but sampling parameters, for a command about a single step.
+    pub(crate) fn check_sampling_only(&self, command: &str) -> anyhow::Result<()> {
+        let mut changed = self.changed()?.into_iter();
+        let other = changed.find(|row| row.place != Place::Sampling);
+        let name = other.map_or(self.has_count.then_some("-n"), |row| Some(row.name));
+        match name {
+            None => Ok(()),
+            Some(name) => bail!(
+                "{command} takes sampling parameters alone, and {name} is none: strategies, lengths, stop texts and numbers of outputs are for generate"
+            ),
+        }
+    }
+
+    /// Returns the parameters that differ from their defaults.
+    pub(crate) fn changed(&self) -> anyhow::Result<Vec<Parameter>> {
+        let (form, default) = (form_of(self)?, form_of(&Self::default())?);
+        let mut rows = parameters();
+        let strategy = self.strategy.name();
+        rows.retain(|row| {
+            let is_own = row.strategy().is_none_or(|own| own == strategy);
+            is_own && row.value_in(&form) != row.value_in(&default)
+        });
+        Ok(rows)
     }
 
     /// Returns the strategy, completed with what needs the model's tokenizer.
@@ -412,24 +410,26 @@ impl Settings {
         plain
     }
 
-    /// Loads the model, with one session per worker.
-    pub(crate) fn load(&self, model: &ModelArgs, workers: NonZeroUsize) -> anyhow::Result<Model> {
-        let settings = &self.model;
+    /// Returns the same settings for the embedded model beside another.
+    pub(crate) fn for_embedded(&self) -> Self {
+        Self {
+            model: self.model.embedded(),
+            ..self.clone()
+        }
+    }
+
+    /// Loads the model, with a session per worker, which is opened when it is needed.
+    pub(crate) fn load(
+        &self,
+        model: Option<&Path>,
+        workers: NonZeroUsize,
+    ) -> anyhow::Result<Model> {
         // Parallel sessions use a core each.
         let threads = (workers > NonZeroUsize::MIN).then_some(NonZeroUsize::MIN);
-        let mut options = model.options(threads)?.with_workers(workers);
-        if let Some(runtime) = &settings.runtime {
-            options = options.with_runtime(runtime);
-        }
-        let mut limits = SchedulerLimits::default();
-        limits.rows = settings.rows.unwrap_or(limits.rows);
-        limits.prefill_chunk = settings.prefill_chunk.unwrap_or(limits.prefill_chunk);
-        limits.cache_bytes = settings.cache.map(megabytes);
-        limits.prefix_bytes = megabytes(settings.prefix_cache);
-        options = options.with_limits(limits);
-        options = self.with_drafters(options, model)?;
-        let tables = tables_folder().filter(|_| settings.keep_tables);
-        let model = model.load(options, tables)?;
+        let options = self.model.options(threads)?;
+        let options = options.with_workers(workers).with_workers_on_demand();
+        let options = self.with_drafters(options, model)?;
+        let model = self.model.load(model, options)?;
         interrupt::watch(&model);
         Ok(model)
     }
@@ -438,7 +438,7 @@ impl Settings {
     fn with_drafters(
         &self,
         mut options: ModelOptions,
-        target: &ModelArgs,
+        target: Option<&Path>,
     ) -> anyhow::Result<ModelOptions> {
         let (wants_draft, wants_heads) = match &self.strategy {
             Strategy::Speculate(Speculation { model, heads, .. }) => (*model, *heads),
@@ -457,7 +457,7 @@ impl Settings {
             }
         }
         if wants_draft {
-            options = options.with_draft(match (&self.model.draft, &target.model) {
+            options = options.with_draft(match (&self.model.draft, target) {
                 (Some(folder), _) => DraftSource::Folder(models::resolve(folder)?),
                 (None, None) => DraftSource::Embedded,
                 (None, Some(_)) => bail!(
@@ -467,7 +467,7 @@ impl Settings {
             });
         }
         if wants_heads {
-            options = options.with_heads(match (&self.model.heads, &target.model) {
+            options = options.with_heads(match (&self.model.heads, target) {
                 (Some(file), _) => HeadsSource::File(file.clone()),
                 (None, None) => HeadsSource::Embedded,
                 (None, Some(folder)) => HeadsSource::File(folder.join("heads.onnx")),
@@ -477,6 +477,7 @@ impl Settings {
     }
 }
 
-fn megabytes(number: usize) -> usize {
-    number.saturating_mul(1_000_000)
+/// Serialises through text, which gives 0.1 rather than the `f32` next to it.
+fn form_of(settings: &impl Serialize) -> anyhow::Result<Value> {
+    Ok(serde_json::from_str(&serde_json::to_string(settings)?)?)
 }

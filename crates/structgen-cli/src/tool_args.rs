@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use structgen::tools::{
     Reasoning, StructuralTag, Tool, ToolChoice, ToolFormat, ToolGrammar, ToolOptions,
@@ -13,9 +14,10 @@ use crate::input::{Document, read_text_file};
 use crate::remote::Body;
 use crate::schema_hints::warn_of;
 
-/// How tools are called.
-#[derive(clap::Args, Debug)]
+/// How tools are called: flags of commands without `--set`, the parameters `tools.` of those with it.
+#[derive(clap::Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Tools")]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct ToolArgs {
     /// Format of tool calls: qwen, llama3, mistral, deepseek, … (an unknown name lists them all), or a TOML file with a
     /// custom format
@@ -23,8 +25,9 @@ pub(crate) struct ToolArgs {
         long,
         value_name = "FORMAT",
         requires = "tools",
-        default_value = "qwen"
+        default_value = FORMAT
     )]
+    #[serde(rename = "format")]
     tool_format: String,
     /// Which tools to call: auto, required (at least one), none, NAME (this one, once), or NAME,NAME (one of these, or
     /// several)
@@ -32,8 +35,9 @@ pub(crate) struct ToolArgs {
         long,
         value_name = "CHOICE",
         requires = "tools",
-        default_value = "auto"
+        default_value = CHOICE
     )]
+    #[serde(rename = "choice")]
     tool_choice: String,
     /// How to treat reasoning before text and calls; open means that the prompt ends within it
     #[arg(long, value_enum, requires = "tools", default_value = "allowed")]
@@ -43,7 +47,25 @@ pub(crate) struct ToolArgs {
     pub(crate) reasoning_tokens: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+/// The format of tool calls, if none is given.
+const FORMAT: &str = "qwen";
+
+/// Which tools to call, if no choice is given.
+const CHOICE: &str = "auto";
+
+impl Default for ToolArgs {
+    fn default() -> Self {
+        Self {
+            tool_format: FORMAT.to_owned(),
+            tool_choice: CHOICE.to_owned(),
+            reasoning: ReasoningArg::Allowed,
+            reasoning_tokens: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum ReasoningArg {
     Allowed,
     Off,
@@ -51,21 +73,11 @@ enum ReasoningArg {
     Open,
 }
 
-/// Reads a structural tag from a file.
+/// Reads a structural tag from a file; also returns its text.
 pub(crate) fn read_structural_tag(
     path: &Path,
     schema: &SchemaOptions,
-) -> anyhow::Result<Constraint> {
-    let (tag, _) = read_tag(path, schema)?;
-    Ok(Constraint::structural_tag(&tag))
-}
-
-/// Reads the text of a structural tag from a file, and checks it.
-pub(crate) fn structural_tag_text(path: &Path, schema: &SchemaOptions) -> anyhow::Result<String> {
-    Ok(read_tag(path, schema)?.1)
-}
-
-fn read_tag(path: &Path, schema: &SchemaOptions) -> anyhow::Result<(StructuralTag, String)> {
+) -> anyhow::Result<(String, Constraint)> {
     let Document { name, text } =
         Document::read_json(path).context("the structural tag cannot be used")?;
     let tag = StructuralTag::from_json(&text, schema)
@@ -73,7 +85,7 @@ fn read_tag(path: &Path, schema: &SchemaOptions) -> anyhow::Result<(StructuralTa
     for (pointer, report) in tag.reports() {
         warn_of(&format!("{name}, {pointer}"), &report.warnings);
     }
-    Ok((tag, text))
+    Ok((text, Constraint::structural_tag(&tag)))
 }
 
 /// A file of tools.
@@ -162,7 +174,7 @@ impl ToolArgs {
             ReasoningArg::Off => body.set("reasoning_effort", "none"),
             ReasoningArg::Required | ReasoningArg::Open => {
                 bail!(
-                    "--reasoning required and open cannot be used with --server: the prompt decides there"
+                    "tools.reasoning cannot be required or open with --server: the prompt decides there"
                 )
             }
         }

@@ -72,7 +72,7 @@ impl Symptom {
     pub fn advice(self) -> &'static str {
         match self {
             Self::Loops => {
-                "the output repeats itself: sample (--temperature 0.7), or add --repetition-guard"
+                "the output repeats itself: sample (--temperature 0.7), or add --set repetition_guard=on"
             }
             Self::Nonsense => {
                 "the output is improbable under the model: lower --temperature, or add --top-p 0.9"

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::Outcome;
-use crate::constraint_args::ConstraintArgs;
+use crate::constraint_args::CheckArgs;
 use crate::error::DONE;
 use crate::explaining::{code, refusal};
 use crate::input::{TEXT_OR_LINES, TextArgs};
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     text: TextArgs,
     #[command(flatten)]
-    constraint: ConstraintArgs,
+    constraint: CheckArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -45,7 +45,7 @@ fn answer(args: &Args) -> anyhow::Result<ExitCode> {
         );
     }
     let given = args.constraint.read()?;
-    let is_json = args.constraint.schema.is_some();
+    let is_json = args.constraint.has_schema();
     let checker = given.checker()?;
     if args.jsonl {
         let timeout = &args.constraint.timeout;

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         findings: args.json.then(Vec::new),
     };
     checkup.note("structgen", env!("CARGO_PKG_VERSION"))?;
-    let options = args.load.options()?;
+    let options = args.load.settings.options(None)?;
     let search = options.search();
     match search.cache_dir() {
         Some(dir) => checkup.note("cache folder", &dir.display().to_string())?,
@@ -100,10 +100,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     checkup.note(library.name, finding)?;
                 }
             }
-            let model = &args.load.model;
-            if let Some(folder) = &model.model {
+            if let Some(folder) = &args.load.model {
                 let folder = models::find(folder)?;
-                look_at_folder(&mut checkup, &folder, model.variant.as_deref())?;
+                let variant = args.load.settings.variant.as_deref();
+                look_at_folder(&mut checkup, &folder, variant)?;
             }
             match args.load.load() {
                 Err(error) => checkup.bad("model", &format!("{error:#}"))?,

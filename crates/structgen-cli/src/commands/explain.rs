@@ -8,7 +8,7 @@ use structgen::vocab::TokenId;
 
 use crate::Outcome;
 use crate::args::whole;
-use crate::constraint_args::ConstraintArgs;
+use crate::constraint_args::CheckArgs;
 use crate::error::DONE;
 use crate::explaining::{code, lines, next_rules, refusal, tokens};
 use crate::input::TextArgs;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    constraint: ConstraintArgs,
+    constraint: CheckArgs,
     #[command(flatten)]
     vocabulary: VocabularyArgs,
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let given = args.constraint.read()?;
     let explainer = given.explainer()?;
     // The text before a token is the beginning of an output, which is JSON.
-    let (mut text, name) = match args.constraint.schema.is_some() && args.token.is_none() {
+    let (mut text, name) = match args.constraint.has_schema() && args.token.is_none() {
         true => args.text.read_json_bytes()?,
         false => args.text.read_bytes()?,
     };

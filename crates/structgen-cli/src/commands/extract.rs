@@ -7,25 +7,28 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use structgen::decode::FinishReason;
 use structgen::grammar::Whitespace;
-use structgen::{Error, Extracting, Extraction, LongText, SchemaExtractor, Strategy, format_json};
+use structgen::{
+    Constraint, Error, Extracting, Extraction, LongText, SchemaExtractor, SchemaOptions, Strategy,
+    format_json,
+};
 
 use super::extract_jsonl::{self, Answer, Extracts};
 use super::generate::failure;
 use crate::Outcome;
-use crate::args::{ModelArgs, at_least_one, parallel, read_schema};
+use crate::args::{ModelArgs, SchemaFile, at_least_one, parallel, read_schema};
 use crate::error::DONE;
 use crate::extraction::{ExtractionArgs, PassedOn, note_ungrounded};
 use crate::input::{TEXT_OR_LINES, TextArgs};
 use crate::interrupt;
 use crate::output::{self, detail, write_line};
-use crate::schema_args::{ShortSchemaArgs, SourceArg};
-use crate::settings::{Settings, SettingsArgs};
+use crate::schema_args::SourceArg;
+use crate::settings::{Scope, Settings, SettingsArgs};
 
 /// Options of `structgen extract`.
 #[derive(clap::Args, Debug)]
@@ -48,8 +51,8 @@ pub(crate) struct Args {
     /// Read one text per line: plain text, or an object {"text":…} with an optional "id"
     #[arg(long, conflicts_with_all = ["outputs", "events", "pretty"])]
     jsonl: bool,
-    /// Number of texts to process in parallel, each in its own model session with its own copy of the weights; at most
-    /// 4 per core [default: the number of cores; 1 with --model, where one session batches texts; 8 with --server, where
+    /// Number of texts to process in parallel, each in its own model session with its own copy of the weights, which is
+    /// opened when it is needed; at most 4 per core [default: the number of cores; 1 with --model, where one session batches texts; 8 with --server, where
     /// it is the number of concurrent requests, without a maximum]
     #[arg(long, value_name = "N", requires = "jsonl", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
@@ -70,120 +73,52 @@ pub(crate) struct Args {
     #[arg(long)]
     ungrounded: bool,
     #[command(flatten)]
-    schema_options: ShortSchemaArgs,
-    #[command(flatten)]
     settings: SettingsArgs,
     #[command(flatten)]
     results: ExtractionArgs,
     #[command(flatten)]
     model: ModelArgs,
-    /// Use a server, such as `structgen serve`, instead of a local model. --model then names one of the server's models
-    #[arg(
-        long,
-        value_name = "URL",
-        help_heading = "Model",
-        conflicts_with_all = [
-            "variant", "device", "threads", "single_tokens", "no_reader", "small_first", "outputs", "events", "details"
-        ]
-    )]
-    server: Option<String>,
-    /// API key for the server [default: STRUCTGEN_API_KEY, if set]
-    #[arg(long, value_name = "KEY", requires = "server", help_heading = "Model")]
-    api_key: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    // Cheap checks come first: a missing file is reported before a model is loaded.
-    if args.resume.is_some() && output::is_file() {
-        let error = "--resume writes to its own file: it cannot be used with --output";
-        return Err(anyhow!(error).into());
-    }
-    if let Some(resume) = &args.resume
-        && args.text.has_lines_of(resume)
-    {
-        let resume = resume.display();
-        return Err(anyhow!("{resume} is the input, and --resume would append to it").into());
-    }
     let mut settings = args.settings.settings()?;
+    // Cheap checks come first: a missing file is reported before a model is loaded.
+    args.check(&settings)?;
     args.results.results.ask(&mut settings.options);
     settings.check()?;
-    if let (Some(flag), true) = (args.results.of_one_output(), settings.lists_outputs()) {
-        return Err(anyhow!(
-            "{flag} is for one output, and several are asked for, by -n, --set sequences or the strategy {}",
-            settings.strategy.name()
-        )
-        .into());
-    }
-    if args.results.results.pretty && settings.lists_outputs() {
-        return Err(anyhow!("--pretty is for one output, and several are asked for").into());
-    }
-    args.schema_options.apply(&mut settings.schema);
     match (args.grounded, args.ungrounded) {
         (true, _) => settings.schema.source = Some(SourceArg::Input),
         (_, true) => settings.schema.source = Some(SourceArg::Model),
         _ => {}
     }
-    let schema_options = settings.schema.options(None)?;
-    let (schema, constraint) =
-        read_schema(&args.schema, settings.schema.at.as_deref(), &schema_options)?;
-    if let Some(url) = &args.server {
-        return args.run_on(url, &settings, &schema);
+    let options = settings.schema.options(None)?;
+    let (file, constraint) = read_schema(&args.schema, settings.schema.at.as_deref(), &options)?;
+    if let Some(url) = &args.model.server {
+        return args.run_on(url, &settings, &file);
     }
     if args.results.alternatives() > 0 || args.results.small_first {
         settings.keep_prefixes();
     }
-    let extractor = |workers| -> anyhow::Result<SchemaExtractor> {
-        let model = match args.results.small_first {
-            true => settings.load(&args.model.embedded(), workers)?,
-            false => settings.load(&args.model, workers)?,
-        };
-        let strategy = settings.strategy(&model)?;
-        let mut extractor =
-            schema.extractor(model, &schema_options, &constraint, &settings.options)?;
-        if args.results.small_first {
-            let settings = settings.without_strategy();
-            let larger = settings.load(&args.model, NonZeroUsize::MIN)?;
-            // The values are parsed out of the embedded model's output, which has no whitespace.
-            let options = schema_options.clone().with_whitespace(Whitespace::Compact);
-            let constraint = schema.compile(&options)?;
-            let larger = schema.extractor(larger, &options, &constraint, &settings.options)?;
-            extractor = extractor.with_larger(larger, args.results.below);
-        }
-        settings.report_seed(Some(extractor.compiled()));
-        let long_text = match args.refuse_long {
-            true => LongText::Refuse,
-            false => LongText::Windows,
-        };
-        Ok(extractor
-            .with_strategy(strategy)
-            .with_long_text(long_text)
-            .with_alternatives(args.results.alternatives()))
+    let schema = Schema {
+        file,
+        options,
+        constraint,
     };
-    if args.jsonl {
-        if settings.options.sequences != 1 || matches!(settings.strategy, Strategy::Smc(_)) {
-            return Err(anyhow!(
-                "--jsonl writes one output for each text, and several are asked for, by sequences or the strategy {}",
-                settings.strategy.name()
-            )
-            .into());
+    match args.jsonl {
+        true => args.lines(&settings, &schema),
+        false => {
+            let text = args.text.read()?;
+            let extractor = args.extractor(&settings, &schema, NonZeroUsize::MIN)?;
+            args.one(&settings, &extractor, &text)
         }
-        let lines = args.text.open_lines()?;
-        let output = extract_jsonl::Output::open(args.resume.as_deref())?;
-        let extractor = extractor(args.workers()?)?;
-        let mut local = Local {
-            extractor,
-            results: &args.results,
-            passed_on: PassedOn::default(),
-        };
-        let outcome = extract_jsonl::run(&mut local, lines, output)?;
-        if args.results.small_first {
-            local.passed_on.report();
-        }
-        return Ok(outcome);
     }
-    let text = args.text.read()?;
-    let extractor = extractor(NonZeroUsize::MIN)?;
-    args.one(&settings, &extractor, &text)
+}
+
+/// A schema, compiled with the user's options.
+struct Schema {
+    file: SchemaFile,
+    options: SchemaOptions,
+    constraint: Constraint,
 }
 
 /// Returns a document on one line, whatever whitespace the model wrote.
@@ -229,6 +164,99 @@ impl Extracts for Local<'_> {
 }
 
 impl Args {
+    /// Checks what can be checked before anything is read.
+    fn check(&self, settings: &Settings) -> anyhow::Result<()> {
+        if self.resume.is_some() && output::is_file() {
+            bail!("--resume writes to its own file: it cannot be used with --output");
+        }
+        if let Some(resume) = &self.resume
+            && self.text.has_lines_of(resume)
+        {
+            let resume = resume.display();
+            bail!("{resume} is the input, and --resume would append to it");
+        }
+        let scopes = [
+            (Scope::Load, true),
+            (Scope::Schema, true),
+            (Scope::SchemaFile, true),
+            (Scope::Details, self.results.results.details),
+            (Scope::Folder, self.model.model.is_some()),
+            (Scope::Server, self.model.server.is_some()),
+        ];
+        let scopes = scopes.into_iter().filter(|(_, is_given)| *is_given);
+        let scopes: Vec<Scope> = scopes.map(|(scope, _)| scope).collect();
+        settings.check_scopes("extract", &scopes)?;
+        // Of a search, --jsonl writes the best output.
+        let has_several = settings.options.sequences != 1;
+        let has_several = has_several || matches!(settings.strategy, Strategy::Smc(_));
+        let of_one = { self.results.of_one_output() }
+            .or(self.results.results.pretty.then_some("--pretty"))
+            .or(self.model.server.as_ref().map(|_| "--server"))
+            .filter(|_| settings.lists_outputs())
+            .or((self.jsonl && has_several).then_some("--jsonl"));
+        if let Some(flag) = of_one {
+            bail!(
+                "{flag} is for one output, and several are asked for, by -n, --set sequences or the strategy {}",
+                settings.strategy.name()
+            );
+        }
+        Ok(())
+    }
+
+    /// Loads the model, and the larger one beside it.
+    fn extractor(
+        &self,
+        settings: &Settings,
+        schema: &Schema,
+        workers: NonZeroUsize,
+    ) -> anyhow::Result<SchemaExtractor> {
+        let folder = self.model.model.as_deref();
+        let model = match self.results.small_first {
+            true => settings.for_embedded().load(None, workers)?,
+            false => settings.load(folder, workers)?,
+        };
+        let strategy = settings.strategy(&model)?;
+        let (file, options) = (&schema.file, &schema.options);
+        let mut extractor =
+            file.extractor(model, options, &schema.constraint, &settings.options)?;
+        if self.results.small_first {
+            let settings = settings.without_strategy();
+            let larger = settings.load(folder, NonZeroUsize::MIN)?;
+            // The values are parsed out of the embedded model's output, which has no whitespace.
+            let options = options.clone().with_whitespace(Whitespace::Compact);
+            let constraint = file.compile(&options)?;
+            let larger = file.extractor(larger, &options, &constraint, &settings.options)?;
+            extractor = extractor.with_larger(larger, self.results.below);
+        }
+        settings.report_seed(Some(extractor.compiled()));
+        let long_text = match self.refuse_long {
+            true => LongText::Refuse,
+            false => LongText::Windows,
+        };
+        Ok(extractor
+            .with_strategy(strategy)
+            .with_long_text(long_text)
+            .with_alternatives(self.results.alternatives()))
+    }
+
+    /// Extracts from each line of the input.
+    fn lines(&self, settings: &Settings, schema: &Schema) -> Outcome {
+        let lines = self.text.open_lines()?;
+        let output = extract_jsonl::Output::open(self.resume.as_deref())?;
+        let mut local = Local {
+            extractor: self.extractor(settings, schema, self.workers()?)?,
+            results: &self.results,
+            passed_on: PassedOn::default(),
+        };
+        let outcome = extract_jsonl::run(&mut local, lines, output)?;
+        let sessions = local.extractor.model().engine().schedulers();
+        detail(&format!("model sessions in use: {sessions}"));
+        if self.results.small_first {
+            local.passed_on.report();
+        }
+        Ok(outcome)
+    }
+
     /// Returns the number of sessions to run in parallel.
     fn workers(&self) -> anyhow::Result<NonZeroUsize> {
         if let Some(jobs) = self.jobs {

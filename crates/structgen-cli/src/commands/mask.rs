@@ -3,7 +3,7 @@
 use structgen::explain::{Next, NextKey, NextTokens};
 
 use crate::Outcome;
-use crate::constraint_args::ConstraintArgs;
+use crate::constraint_args::CheckArgs;
 use crate::error::{DONE, does_not_fit};
 use crate::explaining::{code, lines, next_rules, refusal, tokens};
 use crate::input::TextArgs;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    constraint: ConstraintArgs,
+    constraint: CheckArgs,
     #[command(flatten)]
     vocabulary: VocabularyArgs,
 }

@@ -8,7 +8,7 @@ use structgen::decode::samplers::{TASK_GUIDES, TaskGuide};
 use crate::Outcome;
 use crate::error::DONE;
 use crate::output::write_line;
-use crate::settings::{Settings, parameters};
+use crate::settings::{Scope, Settings, parameters, scope};
 
 /// Options of `structgen params`.
 #[derive(clap::Args, Debug)]
@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "path": row.path(),
                 "values": row.kind.to_string(),
                 "default": default,
+                "applies_to": scope(row).to_string(),
                 "strategies": row.honoured_by(),
                 "tasks": guides(row).into_iter().collect::<serde_json::Map<_, _>>(),
                 "help": row.help,
@@ -82,6 +83,9 @@ fn explain(row: &Parameter, default: &str) -> String {
     let tasks: Vec<String> = tasks
         .map(|(task, range)| format!("{task} {}", range.as_str().unwrap_or_default()))
         .collect();
+    if scope(row) != Scope::Request {
+        text.push_str(&format!("\n  applies to  {}", scope(row)));
+    }
     if !tasks.is_empty() {
         text.push_str(&format!("\n  tasks       {}", tasks.join(", ")));
     }

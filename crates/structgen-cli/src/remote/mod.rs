@@ -223,7 +223,7 @@ fn refusal_in(url: &str, status: u16, body: &Value) -> Option<RemoteError> {
     let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
     let mut message = text("message")?;
     if status == 401 {
-        message.push_str(&format!(" (--api-key, or {KEY_VARIABLE})"));
+        message.push_str(&format!(" ({KEY_VARIABLE}, or --set api_key)"));
     }
     Some(RemoteError::Refused {
         url: url.to_owned(),

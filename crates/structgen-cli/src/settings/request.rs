@@ -1,11 +1,10 @@
 //! Converts settings to a request to a server.
 
 use anyhow::bail;
-use serde::Serialize;
 use serde_json::{Map, Value};
 use structgen::decode::params::{Parameter, ParameterKind, Place};
 
-use super::{Settings, parameters};
+use super::{Settings, form_of, parameters};
 use crate::remote::Body;
 
 /// Parameters that are fields of OpenAI's API, with the fields' names. All others go into `structgen.params`.
@@ -83,6 +82,7 @@ fn reason_against(row: &Parameter) -> Option<&'static str> {
         (Place::Top, name) if name.starts_with("schema.") => {
             Some("the schema may say it itself, in an object x-structgen")
         }
+        (Place::Top, "tools.format") => Some("the server knows the format of its models"),
         (Place::Top, _) => Some("a request has nothing for it"),
     }
 }
@@ -92,11 +92,6 @@ fn is_in_group(row: &Parameter, table: &[Parameter]) -> bool {
     let group = row.name.rsplit_once('.').map(|(group, _)| group);
     { table.iter() }
         .any(|other| Some(other.name) == group && matches!(other.kind, ParameterKind::Group(_)))
-}
-
-/// Serialises through text, which gives 0.1 rather than the `f32` next to it.
-fn form_of(settings: &impl Serialize) -> anyhow::Result<Value> {
-    Ok(serde_json::from_str(&serde_json::to_string(settings)?)?)
 }
 
 #[cfg(test)]

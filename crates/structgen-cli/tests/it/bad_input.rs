@@ -157,15 +157,29 @@ fn cuda_is_never_replaced_by_the_processor() {
         // With a library for CUDA the outcome depends on the machine; `structgen-ort` tests that.
         return;
     }
-    let mut command = structgen(["generate", "x", "--device", "cuda", "--set"]);
+    let mut command = structgen(["generate", "x", "--set", "device=cuda", "--set"]);
     run(command.arg(format!("model.runtime={}", library.display())))
         .is_bad_input(&["CUDA", "structgen runtime install --cuda"]);
 }
 
 #[test]
+fn more_outputs_than_a_limit_are_refused_with_both_numbers() {
+    runtime();
+    for flags in [
+        &["-n", "1000000"][..],
+        &["--set", "sequences=1000000"],
+        &["--strategy", "beam", "--set", "width=1000000"],
+        &["--strategy", "smc", "-n", "1000000"],
+    ] {
+        let mut command = structgen(["generate", "x", "--max-tokens", "2", "--seed", "1"]);
+        run(command.args(flags)).is_bad_input(&["is 1000000, and must be at most "]);
+    }
+}
+
+#[test]
 fn nonsense_on_the_command_line_is_told() {
     let cases: [&[&str]; 12] = [
-        &["generate", "x", "--device", "tpu"],
+        &["generate", "x", "--set", "device=tpu"],
         &["generate", "x", "--temperature", "-1"],
         &["generate", "x", "--top-p", "2"],
         &["generate", "x", "--regex", "a("],
@@ -175,7 +189,7 @@ fn nonsense_on_the_command_line_is_told() {
         &["generate", "x", "--set", "top_h"],
         &["generate", "x", "--set", "model.runtime"],
         &["generate", "x", "--strategy", "beams"],
-        &["generate", "x", "--device", "cuda", "--threads", "2"],
+        &["choose", "x", "--device", "cuda", "--threads", "2"],
         &["nonsense"],
     ];
     for args in cases {
@@ -228,7 +242,7 @@ fn arguments_that_are_no_utf8_name_files_or_are_refused() {
         vec![odd(b"\xFF")],
         vec![odd(b"check"), odd(b"--schema"), odd(b"true"), odd(b"\xFF")],
         vec![odd(b"--color=\xFF"), odd(b"params")],
-        vec![odd(b"extract"), odd(b"--threads"), odd(b"\xFF")],
+        vec![odd(b"choose"), odd(b"--threads"), odd(b"\xFF")],
     ] {
         let refused = run(&mut structgen(&args));
         assert_eq!(refused.code, 2, "{args:?}: {refused:?}");

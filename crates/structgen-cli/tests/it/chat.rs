@@ -14,8 +14,8 @@ fn a_conversation_is_a_message_per_line() {
         "--chat",
         "--choice",
         "a",
-        "--chat-set",
-        "x=false",
+        "--set",
+        "chat.variables={\"x\": false}",
     ]);
     let done = run(command.arg("--messages").arg(&messages));
     assert_eq!((done.code, done.out.as_str()), (0, "a\n"), "{done:?}");
@@ -24,8 +24,8 @@ fn a_conversation_is_a_message_per_line() {
         "--chat",
         "--choice",
         "a",
-        "--chat-template",
-        "rag",
+        "--set",
+        "chat.template=rag",
     ]);
     let refused = run(command.arg("--messages").arg(&messages));
     assert_eq!(refused.code, 2, "{refused:?}");
@@ -89,11 +89,13 @@ fn the_embedded_model_extracts_from_the_last_message_of_a_user() {
 fn options_for_a_template_are_refused_where_none_is_used() {
     for flags in [
         &["--system", "Be brief."][..],
-        &["--chat-set", "x=1"],
-        &["--chat-template", "rag"],
-        &["--no-generation-prompt"],
+        &["--set", "chat.variables={\"x\": 1}"],
+        &["--set", "chat.template=rag"],
+        &["--set", "chat.generation_prompt=false"],
     ] {
         let mut command = structgen(["generate", "--json-schema", PERSON, "--chat", "Ada"]);
-        run(command.args(flags)).is_bad_input(&[flags[0], "chat template"]);
+        let name = flags.last().filter(|_| flags[0] == "--set");
+        let name = name.map_or(flags[0], |set| set.split_once('=').unwrap().0);
+        run(command.args(flags)).is_bad_input(&[name, "chat template"]);
     }
 }

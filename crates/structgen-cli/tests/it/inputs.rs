@@ -195,7 +195,7 @@ fn values_may_begin_with_a_minus_sign() {
         assert!(refused.err.contains("/nonexistent"), "{refused:?}");
     }
     for command in [&["generate"][..], &["extract", "--schema", "{}"]] {
-        let flags = ["x", "--server", "nowhere", "--api-key=-xy"];
+        let flags = ["x", "--server", "nowhere", "--set", "api_key=-xy"];
         let refused = run(structgen(command).args(flags));
         assert!(refused.err.contains("nowhere"), "{refused:?}");
     }
@@ -210,12 +210,20 @@ fn values_may_begin_with_a_minus_sign() {
             "must be a whole number",
         ),
         (
-            &["generate", "x", "--threads", "-1"],
+            &["choose", "x", "--threads", "-1"],
             "it must be a whole number, 1 or more",
         ),
         (
-            &["generate", "x", "--threads", "100000"],
+            &["generate", "x", "--set", "threads=-1"],
+            "model.threads is \"-1\", and must be a whole number, 1 or more",
+        ),
+        (
+            &["choose", "x", "--choice", "a", "--threads", "100000"],
             "times the number of cores",
+        ),
+        (
+            &["generate", "x", "--set", "threads=100000"],
+            "the number of threads is 100000, and it must be at most",
         ),
         (
             &["extract", "--jsonl", "--schema", "{}", "--jobs", "100000"],

@@ -388,7 +388,7 @@ fn drafts_change_nothing_about_a_greedy_output() {
     let dir = tempfile::tempdir().unwrap();
     let schema = write(dir.path(), "s.json", PERSON);
     let generate = |more: &[&str]| {
-        let mut command = structgen(["generate", "Ada is 36 years old", "--stats"]);
+        let mut command = structgen(["generate", "Ada is 36 years old", "-v"]);
         run(command.arg("--json-schema").arg(&schema).args(more))
     };
     let plain = generate(&[]);

@@ -75,6 +75,98 @@ fn what_makes_no_sense_is_told_before_a_model_is_loaded() {
 }
 
 #[test]
+fn a_parameter_that_a_command_would_ignore_is_refused_with_both_names() {
+    let schema = ["--json-schema", "{}"];
+    let cases: [(&[&str], &str, &str); 22] = [
+        (&[], "regex.search=true", "without --regex"),
+        (&schema, "regex.dialect=ecma", "without --regex"),
+        (&["--regex", "a"], "schema.order=any", "without --json,"),
+        (&["--json"], "schema.at=/a", "without --json-schema"),
+        (&[], "tools.format=llama3", "without --tools"),
+        (&["--json"], "tools.choice=none", "without --tools"),
+        (&[], "tools.reasoning=off", "without --tools"),
+        (&[], "tools.reasoning_tokens=3", "without --tools"),
+        (&[], "chat.variables={\"a\": 1}", "without --chat"),
+        (&[], "chat.template=x", "without --chat"),
+        (&[], "chat.documents=x", "without --chat"),
+        (&[], "chat.generation_prompt=false", "without --chat"),
+        (
+            &["--chat"],
+            "chat.continue_final_message=true",
+            "without --messages",
+        ),
+        (&["--regex", "a"], "choices_file=x", "another constraint"),
+        (&["--choice", "a"], "structural_tag=x", "another constraint"),
+        (&["--json"], "structural_tag=x", "another constraint"),
+        (&[], "api_key=x", "without --server"),
+        (&[], "alternatives=3", "without --details"),
+        (&[], "refused=3", "without --details"),
+        (&[], "token_times=true", "without --details"),
+        (&["--strategy", "beam"], "guidance_prompt=x", "beam"),
+        (&[], "model.draft=x", "sample"),
+    ];
+    for (flags, set, says) in cases {
+        let mut command = structgen(["generate", "x", "--set", set]);
+        let name = set.split_once('=').unwrap().0;
+        run(command.args(flags)).is_bad_input(&[name, says]);
+    }
+    for set in ["model.variant=q4", "model.single_tokens=true"] {
+        let name = set.split_once('=').unwrap().0;
+        for command in [&["generate", "x"][..], &["extract", "x", "--schema", "{}"]] {
+            let refused = run(structgen(command).args(["--set", set]));
+            refused.is_bad_input(&[name, command[0], "without --model"]);
+        }
+    }
+    for set in [
+        "regex.search=true",
+        "tools.choice=none",
+        "chat.template=x",
+        "choices_file=x",
+        "structural_tag=x",
+    ] {
+        let name = set.split_once('=').unwrap().0;
+        let mut command = structgen(["extract", "x", "--schema", "{}", "--set", set]);
+        run(&mut command).is_bad_input(&[name, "is for generate", "no effect on extract"]);
+    }
+    let mut command = structgen(["lab", "advise", "--set", "model.rows=2"]);
+    run(&mut command).is_bad_input(&["model.rows", "no effect on lab advise"]);
+    for set in [
+        "max_new_tokens=3",
+        "model.rows=2",
+        "strategy=beam",
+        "sequences=2",
+    ] {
+        let name = set.split_once('=').unwrap().0;
+        let mut command = structgen(["lab", "step", "--logits", "1 2", "--set", set]);
+        run(&mut command).is_bad_input(&["lab step", name]);
+    }
+}
+
+/// Files of parameters are checked like `--set`.
+#[test]
+fn a_file_of_parameters_has_the_tables_of_models_chats_and_tools() {
+    let dir = tempfile::tempdir().unwrap();
+    let generate = |toml: &str, flags: &[&str]| {
+        let file = write(dir.path(), "p.toml", toml);
+        let mut command = structgen(["generate", "x", "--model", "/nowhere", "--params"]);
+        run(command.arg(file).args(flags))
+    };
+    let all = "[chat]\nvariables = { thinks = false }\n[tools]\nchoice = 'f'\nreasoning = 'off'\n\
+        [model]\nthreads = 1\nreader = false\nvariant = 'q4'\n";
+    let tools = r#"[{"name": "f", "parameters": {"type": "object"}}]"#;
+    generate(all, &["--chat", "--tools", tools]).is_bad_input(&["/nowhere"]);
+    generate(all, &["--chat"]).is_bad_input(&["tools.choice", "without --tools"]);
+    for (wrong, says) in [
+        ("[tools]\nreasoning = 'some'\n", "some"),
+        ("[chat]\nvariables = 3\n", "map"),
+        ("[model]\nthreads = 0\n", "nonzero"),
+        ("[model]\nthread = 1\n", "thread"),
+    ] {
+        generate(wrong, &[]).is_bad_input(&["p.toml", says]);
+    }
+}
+
+#[test]
 fn a_file_of_parameters_is_as_good_as_flags() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 use crate::support::{PERSON, Run, run, run_with, runtime, structgen, write};
 
+/// A list of tools.
+const CLOCK: &str = r#"[{"name": "clock", "parameters": {"type": "object"}}]"#;
+
 /// A server process, which is killed when it is dropped.
 struct Server {
     child: Child,
@@ -148,8 +151,8 @@ fn a_server_prints_what_a_model_here_prints() {
             "extract",
             "--schema",
             tree,
-            "--at",
-            "/$defs/a",
+            "--set",
+            "schema.at=/$defs/a",
             "a green tree",
         ],
         &["generate", "--max-tokens", "12", "Once upon"],
@@ -303,21 +306,24 @@ fn a_server_that_goes_ends_the_run_and_the_lines_before_stay() {
 fn a_key_and_a_model_are_those_of_the_server() {
     let server = Server::start(&["--api-key", "secret"]);
     let refused = ask(&server.url, &["x"]);
-    refused.is_bad_input(&["status 401", "--api-key", "STRUCTGEN_API_KEY"]);
+    refused.is_bad_input(&["status 401", "api_key", "STRUCTGEN_API_KEY"]);
     assert!(!refused.err.contains("secret"));
-    ask(&server.url, &["--api-key", "wrong", "x"]).is_bad_input(&["status 401"]);
-    let given = ask(&server.url, &["--api-key", "secret", "--choice", "a", "x"]);
+    ask(&server.url, &["--set", "api_key=wrong", "x"]).is_bad_input(&["status 401"]);
+    let given = ask(
+        &server.url,
+        &["--set", "api_key=secret", "--choice", "a", "x"],
+    );
     assert_eq!((given.code, given.out.as_str()), (0, "a\n"), "{given:?}");
     let mut command = structgen(["generate", "--server", &server.url, "--choice", "a", "x"]);
     assert_eq!(run(command.env("STRUCTGEN_API_KEY", "secret")).code, 0);
     let other = ask(
         &server.url,
-        &["--api-key", "secret", "--model", "other", "x"],
+        &["--set", "api_key=secret", "--model", "other", "x"],
     );
     other.is_bad_input(&["status 404", "\"other\"", "structgen"]);
     let named = [
-        "--api-key",
-        "secret",
+        "--set",
+        "api_key=secret",
         "--model",
         "structgen",
         "--choice",
@@ -338,6 +344,13 @@ fn what_a_server_does_not_honour_is_refused_by_name() {
             "regex.search",
         ),
         (&["--set", "alternatives=2"], "alternatives"),
+        (&["--set", "model.device=cpu"], "model.device"),
+        (&["--set", "model.reader=false"], "model.reader"),
+        (&["--chat", "--set", "chat.template=rag"], "chat.template"),
+        (
+            &["--chat", "--tools", CLOCK, "--set", "tools.format=llama3"],
+            "tools.format",
+        ),
         (&["--tools", "[]"], "--tools needs --chat"),
         (&["--json-schema", "{\"type\": 3}"], "/type"),
     ] {
@@ -346,8 +359,6 @@ fn what_a_server_does_not_honour_is_refused_by_name() {
     for flag in [
         &["--events"][..],
         &["--details"],
-        &["--device", "cpu"],
-        &["--no-reader"],
         &["--confidence", "--json"],
     ] {
         let refused = ask("127.0.0.1:1", &[flag, &["x"]].concat());
@@ -373,7 +384,7 @@ fn a_busy_server_is_asked_again_when_it_says() {
     );
     let (url, asked) = scripted(vec![busy.clone(), busy, reply("200 OK", "", &done)]);
     let started = Instant::now();
-    let answered = ask(&url, &["--api-key", "k", "-n", "1", "x"]);
+    let answered = ask(&url, &["--set", "api_key=k", "-n", "1", "x"]);
     assert_eq!(
         (answered.code, answered.out.as_str()),
         (0, "{\"text\":\"yes\"}\n"),
@@ -439,19 +450,18 @@ fn chats_and_calls_are_asked_for_in_openai_s_form() {
         json!({"role": "assistant", "content": null, "reasoning": "hm", "tool_calls": [call]});
     let answer = json!({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": {}});
     let (url, asked) = scripted(vec![reply("200 OK", "", &answer)]);
-    let tools = r#"[{"name": "clock", "parameters": {"type": "object"}}]"#;
     let args = [
         "--chat",
         "--system",
         "Be brief.",
         "--tools",
-        tools,
-        "--tool-choice",
-        "clock",
-        "--reasoning-tokens",
-        "9",
-        "--chat-set",
-        "mood=3",
+        CLOCK,
+        "--set",
+        "tools.choice=clock",
+        "--set",
+        "reasoning_tokens=9",
+        "--set",
+        "chat.variables={\"mood\": 3}",
         "What time?",
     ];
     let called = ask(&url, &args);

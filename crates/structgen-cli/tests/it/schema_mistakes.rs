@@ -37,7 +37,11 @@ fn a_misspelt_keyword_is_warned_of_by_every_command_that_takes_a_schema() {
         }
         assert!(!warned.out.contains("did you mean"), "{warned:?}");
         let mut command = structgen(before);
-        run(command.arg(&schema).args(after).arg("--strict-schema")).is_bad_input(&[
+        let strict = match before[0] {
+            "extract" | "generate" => &["--set", "schema.strict=true"][..],
+            _ => &["--strict-schema"],
+        };
+        run(command.arg(&schema).args(after).args(strict)).is_bad_input(&[
             "typo.json",
             "`minLength`",
             "`email`",
@@ -85,7 +89,7 @@ fn a_wrapper_is_told_with_the_flag_that_takes_its_schema() {
         let mut command = structgen(["check", "--at", at, "--schema"]);
         let good = run(command.arg(&schema).arg(r#"{"a": 1}"#));
         assert_eq!((good.code, good.err.as_str()), (0, ""), "{good:?}");
-        let mut command = structgen(["extract", "--at", at, "--schema"]);
+        let mut command = structgen(["extract", "--set", &format!("schema.at={at}"), "--schema"]);
         let good = run(command.arg(&schema).arg("there are 5 apples"));
         assert_eq!(
             (good.code, good.out.as_str()),

@@ -36,10 +36,10 @@ fn what_was_written_is_printed_as_calls() {
     for format in ["qwen", "llama3", "qwen-coder", "gemma"] {
         let mut command = structgen(["generate", "--tools"]);
         let command = command.arg(&tools).args([
-            "--tool-format",
-            format,
-            "--tool-choice",
-            "refund",
+            "--set",
+            &format!("tools.format={format}"),
+            "--set",
+            "tools.choice=refund",
             "--max-tokens",
             "300",
         ]);
@@ -98,8 +98,8 @@ fn structural_tags_are_checked_and_written() {
     assert_eq!(refused.code, 1);
     assert!(refused.err.contains("at byte 17 "), "{refused:?}");
 
-    let mut command = structgen(["generate", "--structural-tag", tag, "Is it?"]);
-    let written = run(&mut command);
+    let mut command = structgen(["generate", "Is it?", "--set"]);
+    let written = run(command.arg(format!("structural_tag={tag}")));
     assert_eq!(written.code, 0, "{written:?}");
     let text = written.out.trim_end();
     assert_eq!(check(text).code, 0, "{text}");
@@ -117,8 +117,8 @@ fn tools_for_a_chat_are_read_once() {
         "--chat",
         "--tools",
         "-",
-        "--tool-choice",
-        "ping",
+        "--set",
+        "tools.choice=ping",
         "Ping!",
     ];
     let tools =

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use anyhow::anyhow;
 use serde_json::Map;
 use serde_json::value::RawValue;
 
@@ -37,13 +36,13 @@ struct Extractor {
 impl Args {
     /// Extracts on a server.
     pub(super) fn run_on(&self, url: &str, settings: &Settings, schema: &SchemaFile) -> Outcome {
-        if settings.options.sequences != 1 {
-            let error = "sequences cannot be used with --server: one output comes of a text";
-            return Err(anyhow!(error).into());
-        }
         let extractor = Extractor {
             fields: Arc::new(self.fields(settings, schema)?),
-            remote: Remote::new(url, self.api_key.as_deref(), self.model.model.as_deref())?,
+            remote: Remote::new(
+                url,
+                settings.api_key.as_deref(),
+                self.model.model.as_deref(),
+            )?,
         };
         settings.report_seed(None);
         if self.jsonl {
@@ -67,7 +66,13 @@ impl Args {
 
     fn fields(&self, settings: &Settings, schema: &SchemaFile) -> anyhow::Result<Body> {
         // Every reply has log probabilities.
-        let own = ["schema.at", "schema.strict", "schema.source", "log_probs"];
+        let own = [
+            "schema.at",
+            "schema.strict",
+            "schema.source",
+            "log_probs",
+            "api_key",
+        ];
         let mut body = settings.request(&own, Map::new())?;
         body.set_json("schema", schema.to_json()?)?;
         if let Some(is_grounded) = settings.schema.is_grounded() {

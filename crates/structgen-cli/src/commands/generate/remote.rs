@@ -2,21 +2,32 @@
 
 use std::time::Instant;
 
-use anyhow::{anyhow, bail};
 use serde_json::{Map, Value, json};
 use structgen::chat::ChatMessage;
 use structgen_lab::advise::Symptom;
 
-use super::{Args, ConstraintArgs, bail_of_one};
+use super::{Args, Form, Given};
 use crate::Outcome;
-use crate::args::{read_grammar_source, read_schema};
 use crate::chat_args::Prompt;
 use crate::error::{DONE, Failure};
-use crate::input::read_text_file;
-use crate::output::{note, tell, write, write_line};
+use crate::output::{detail, is_verbose, note, write, write_line};
 use crate::remote::{Body, Events, Remote};
 use crate::settings::Settings;
-use crate::tool_args::structural_tag_text;
+
+/// The parameters that are fields of a request, or that only matter here.
+const OWN: &[&str] = &[
+    "schema.at",
+    "schema.strict",
+    "choices_file",
+    "structural_tag",
+    "api_key",
+    "chat.variables",
+    "chat.generation_prompt",
+    "chat.continue_final_message",
+    "tools.choice",
+    "tools.reasoning",
+    "tools.reasoning_tokens",
+];
 
 /// What is known about an output once it is complete.
 #[derive(Debug, Default)]
@@ -28,59 +39,44 @@ struct Summary {
 
 impl Args {
     /// Generates on a server. `settings` are those given by flags.
-    pub(super) fn run_on(&self, url: &str, settings: &Settings) -> Outcome {
+    pub(super) fn run_on(&self, url: &str, settings: &Settings, given: &Given) -> Outcome {
         let lists_outputs = settings.lists_outputs();
-        let has_tools = self.constraint.tools.is_some();
-        for (is_asked, flag) in [(self.results.pretty, "--pretty"), (has_tools, "--tools")] {
-            if lists_outputs && is_asked {
-                bail_of_one(settings, flag)?;
-            }
-        }
-        let is_json = self.constraint.json || self.constraint.json_schema.is_some();
-        if self.results.pretty && !is_json && !has_tools {
-            let error = "--pretty is for JSON: it needs --json, --json-schema or --tools";
-            return Err(anyhow!(error).into());
-        }
-        let body = self.body(settings)?;
+        let body = self.body(settings, given)?;
         let path = match self.chat.is_used() {
             true => "/v1/chat/completions",
             false => "/v1/completions",
         };
-        let remote = Remote::new(url, self.api_key.as_deref(), self.model.model.as_deref())?;
+        let key = settings.api_key.as_deref();
+        let remote = Remote::new(url, key, self.model.model.as_deref())?;
         settings.report_seed(None);
         let started = Instant::now();
+        let has_tools = given.tools().is_some();
         let summary = match lists_outputs || has_tools || self.results.pretty {
             true => self.print_whole(&remote, path, body, lists_outputs)?,
             false => print_stream(remote.stream(path, streamed(body))?)?,
         };
-        if self.stats {
-            report_stats(&summary, started);
-        }
-        if summary.is_cut_off && !self.constraint.is_given(settings) {
+        report_stats(&summary, started);
+        if summary.is_cut_off && given.constraint.is_none() {
             note(&format!("advice: {}", Symptom::CutOff.advice()));
         }
         Ok(DONE)
     }
 
     /// The request.
-    fn body(&self, settings: &Settings) -> anyhow::Result<Body> {
+    fn body(&self, settings: &Settings, given: &Given) -> anyhow::Result<Body> {
         let mut extras = Map::new();
-        if self.stats {
+        if is_verbose() {
             extras.insert("report".to_owned(), true.into());
         }
-        if let Some(tokens) = self.constraint.calls.reasoning_tokens {
+        if let Some(tokens) = settings.tools.reasoning_tokens {
             extras.insert("reasoning_tokens".to_owned(), tokens.into());
         }
-        let own = ["schema.at", "schema.strict", "choices_file"];
-        let mut body = settings.request(&own, extras)?;
-        self.constraint.set_in(&mut body, settings)?;
-        let tools = self.constraint.tools_file()?;
-        if tools.is_some() && !self.chat.is_used() {
-            bail!(
-                "--tools needs --chat with --server: a server gives tools to the model's chat template"
-            );
-        }
-        match self.chat.read(&self.prompt, tools.as_ref())? {
+        let mut body = settings.request(OWN, extras)?;
+        given.set_in(&mut body)?;
+        match self
+            .chat
+            .read(&self.prompt, &settings.chat, given.tools_file())?
+        {
             Prompt::Text(text) => body.set("prompt", text),
             Prompt::Chat(messages, options) => {
                 let messages: Vec<_> = messages.iter().map(ChatMessage::fields).collect();
@@ -95,7 +91,7 @@ impl Args {
                 }
                 if let Some(tools) = &options.tools {
                     body.set("tools", tools);
-                    self.constraint.calls.set_in(&mut body)?;
+                    settings.tools.set_in(&mut body)?;
                 }
             }
         }
@@ -203,7 +199,7 @@ fn calls(choice: &Value, text: &str) -> Value {
     json
 }
 
-/// Prints a request's token counts and time to standard error.
+/// Prints a request's token counts and time, if that is asked for.
 fn report_stats(summary: &Summary, started: Instant) {
     let number = |value: &Option<Value>, pointer: &str| {
         let number = value
@@ -217,7 +213,7 @@ fn report_stats(summary: &Summary, started: Instant) {
         _ => started.elapsed().as_secs_f64(),
     };
     let finish = summary.report.as_ref().map(|report| &report["finish"]);
-    tell(&format!(
+    detail(&format!(
         "{} prompt tokens, {tokens} new tokens ({} forced) in {:.0} ms, {:.0} tokens/s; ended: {}",
         number(&summary.usage, "/prompt_tokens"),
         number(&summary.report, "/forced_tokens"),
@@ -227,40 +223,19 @@ fn report_stats(summary: &Summary, started: Instant) {
     ));
 }
 
-impl ConstraintArgs {
-    fn is_given(&self, settings: &Settings) -> bool {
-        self.json
-            || self.json_schema.is_some()
-            || self.regex.is_some()
-            || self.grammar.is_some()
-            || !self.choice.is_empty()
-            || settings.choices_file.is_some()
-            || self.tools.is_some()
-            || self.structural_tag.is_some()
-    }
-
-    /// Sets the field that constrains the output. An invalid constraint is reported before anything is sent.
-    fn set_in(&self, body: &mut Body, settings: &Settings) -> anyhow::Result<()> {
-        let options = settings.schema.options(None)?;
-        if let Some(path) = &self.json_schema {
-            let (schema, _) = read_schema(path, settings.schema.at.as_deref(), &options)?;
-            body.set_json("json_schema", schema.to_json()?)?;
-        } else if self.json {
-            body.set("json_schema", true);
-        } else if let Some(pattern) = &self.regex {
-            settings.regex.read(pattern)?;
-            body.set("structured_outputs", json!({ "regex": pattern }));
-        } else if let Some(path) = &self.grammar {
-            body.set("grammar", read_grammar_source(path, None)?.0.text);
-        } else if let Some(path) = &self.structural_tag {
-            let tag = structural_tag_text(path, &options)?;
-            body.set("structured_outputs", json!({ "structural_tag": tag }));
-        } else if !self.choice.is_empty() || settings.choices_file.is_some() {
-            let mut choices = self.choice.clone();
-            if let Some(path) = &settings.choices_file {
-                choices.extend(read_text_file(path)?.lines().map(str::to_owned));
+impl Given {
+    /// Sets the field that constrains the output.
+    fn set_in(&self, body: &mut Body) -> anyhow::Result<()> {
+        match &self.form {
+            Form::Free | Form::Tools(..) => {}
+            Form::Json => body.set("json_schema", true),
+            Form::Schema(schema) => body.set_json("json_schema", schema.to_json()?)?,
+            Form::Grammar(grammar) => body.set("grammar", &grammar.text),
+            Form::Regex(pattern) => body.set("structured_outputs", json!({ "regex": pattern })),
+            Form::Choices(choices) => body.set("structured_outputs", json!({ "choice": choices })),
+            Form::StructuralTag(tag) => {
+                body.set("structured_outputs", json!({ "structural_tag": tag }));
             }
-            body.set("structured_outputs", json!({ "choice": choices }));
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "NAME",
-        conflicts_with_all = ["TextArgs", "runtime", "ModelArgs", "CacheArgs", "SettingsArgs"]
+        conflicts_with_all = ["TextArgs", "model", "ModelSettings", "SettingsArgs"]
     )]
     symptom: Vec<Symptom>,
     #[command(flatten)]
@@ -46,6 +46,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     settings.options.log_probs = true;
     settings.options.max_new_tokens.get_or_insert(TOKENS);
     settings.check()?;
+    settings.check_scopes("lab advise", &[])?;
     if settings.lists_outputs() || settings.strategy != Strategy::default() {
         bail!("lab advise looks at one output, which is sampled or greedy");
     }

@@ -57,7 +57,7 @@ impl SourceArgs {
 
     /// Returns an error if options are about a model, and none is used.
     fn check(&self) -> anyhow::Result<()> {
-        let is_of_model = self.prompt.is_some() || self.load.model.model.is_some();
+        let is_of_model = self.prompt.is_some() || self.load.model.is_some();
         match self.load.given() {
             Some("--model") if self.is_without_model() => {
                 bail!("--model gives logits, and others are given: leave one of them out")
@@ -89,7 +89,7 @@ impl SourceArgs {
         if let Some(name) = self.distribution {
             return Ok(Logits::named(name));
         }
-        let prompt = match (&self.prompt, self.load.model.model.is_some()) {
+        let prompt = match (&self.prompt, self.load.model.is_some()) {
             (Some(prompt), _) => prompt.as_str(),
             (None, true) => super::subject::OPENING,
             (None, false) => return Ok(default()),

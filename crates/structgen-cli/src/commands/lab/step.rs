@@ -1,13 +1,12 @@
 //! `structgen lab step`.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use structgen::decode::samplers::{Accepted, SamplerChain, SequenceStart};
 use structgen::vocab::{TokenId, Tokenizer, TokenizerError};
-use structgen::{Constraint, Model, Request, SamplingParams, SchemaOptions, TaskPreset};
+use structgen::{Model, Request, SamplingParams, SchemaOptions, TaskPreset};
 use structgen_lab::chart::{Axis, BarChart, BarGroup, text_bar};
 use structgen_lab::step::{Everything, Step, TokenShare};
 
@@ -15,8 +14,9 @@ use super::report::{Report, ReportArgs};
 use super::source::{Logits, SourceArgs, token_text};
 use super::subject::{extraction, free_text};
 use super::table::{Table, percent, quoted, three, title};
-use crate::args::read_grammar;
+use crate::args::RegexArgs;
 use crate::commands::demo_samples::samples;
+use crate::constraint_args::ConstraintArgs;
 use crate::input::Document;
 use crate::settings::SettingsArgs;
 
@@ -26,25 +26,14 @@ const BARS: usize = 12;
 /// Options of `structgen lab step`.
 #[derive(clap::Args, Debug)]
 #[command(
+    mut_arg("schema", |schema| schema.long("json-schema")),
     after_help = "Without any flag, the embedded model reads a sample text, and the mask of its schema is shown. p is the model's probability, \
     cumulative that\nof a token and all above it; no token below the line is kept. Samplers are temperature 0.7, top-k 50 and top-p 0.9 \
     where none is given."
 )]
 pub(crate) struct Args {
-    /// Show the mask of this schema: a file, or the schema itself
-    #[arg(long, value_name = "FILE", group = "step_constraint")]
-    json_schema: Option<PathBuf>,
-    /// Show the mask of this regular expression
-    #[arg(
-        long,
-        value_name = "PATTERN",
-        group = "step_constraint",
-        allow_hyphen_values = true
-    )]
-    regex: Option<String>,
-    /// Show the mask of this grammar: a file, or the grammar itself
-    #[arg(long, value_name = "FILE", group = "step_constraint")]
-    grammar: Option<PathBuf>,
+    #[command(flatten)]
+    constraint: ConstraintArgs,
     /// Output before the step [default for the sample text: the output up to its first value]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     after: Option<String>,
@@ -72,7 +61,7 @@ pub(super) fn report(args: &Args) -> anyhow::Result<Report> {
     let sampling = or_balanced(settings.options.sampling);
     let shown = match args.source.is_without_model() {
         true => {
-            if args.json_schema.is_some() || args.regex.is_some() || args.grammar.is_some() {
+            if args.constraint.is_given() {
                 bail!("a mask is of a model's tokens, and the logits are not a model's");
             }
             if args.after.is_some() {
@@ -172,12 +161,12 @@ struct Asked {
 impl Asked {
     /// Returns an extraction's output if the model is the embedded one and no other constraint is given.
     fn of(args: &Args, model: &Model) -> anyhow::Result<Self> {
-        let schema = match &args.json_schema {
-            Some(path) => Some(Document::read_json(path)?.text),
-            None => None,
-        };
+        let given = &args.constraint;
         let after = args.after.clone();
-        if model.is_embedded() && args.regex.is_none() && args.grammar.is_none() {
+        if model.is_embedded() && (given.schema.is_some() || !given.is_given()) {
+            let schema = { given.schema.as_deref() }
+                .map(|path| Ok::<_, anyhow::Error>(Document::read_json(path)?.text))
+                .transpose()?;
             let prompt = args.source.prompt();
             let (request, text) = extraction(model, prompt, schema.as_deref())?;
             let is_sample = prompt.is_none() && schema.is_none();
@@ -191,12 +180,8 @@ impl Asked {
             });
         }
         let prompt = args.source.prompt().unwrap_or(super::subject::OPENING);
-        let constraint = match (&schema, &args.regex, &args.grammar) {
-            (Some(schema), ..) => Some(Constraint::json_schema_str(schema, &SchemaOptions::new())?),
-            (_, Some(pattern), _) => Some(Constraint::regex(pattern)?),
-            (.., Some(path)) => Some(read_grammar(path, None)?),
-            _ => None,
-        };
+        let given = given.read(None, &SchemaOptions::new(), &RegexArgs::default())?;
+        let constraint = given.map(|(constraint, _)| constraint);
         let compiled = { constraint.as_ref() }
             .map(|constraint| model.compile(constraint))
             .transpose()?;

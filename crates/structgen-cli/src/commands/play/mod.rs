@@ -2,8 +2,6 @@
 
 mod subject;
 
-use std::path::PathBuf;
-
 use anyhow::{Context, bail};
 use structgen::Model;
 use structgen_play::headless::Headless;
@@ -16,6 +14,7 @@ use super::lab::step::or_balanced;
 use super::lab::subject::OPENING;
 use crate::Outcome;
 use crate::args::LoadArgs;
+use crate::constraint_args::ConstraintArgs;
 use crate::error::DONE;
 use crate::input::Document;
 use crate::output::{detail, paint};
@@ -34,6 +33,7 @@ const KEPT_BYTES: usize = 256_000_000;
 /// Options of `structgen play`.
 #[derive(clap::Args, Debug)]
 #[command(
+    mut_arg("schema", |schema| schema.long("json-schema")),
     after_help = "Without any flag, the embedded model reads a sample text under its schema. n takes the token that is drawn, b goes back, ←→ move the \
     slider\nthat ↑↓ choose, p and c edit prompt and constraint, 1 to 4 start the scenes, ? shows all keys. Samplers are temperature 0.7, top-k 50 and\n\
     top-p 0.9 where none is given. NO_COLOR is honoured.\n\n\
@@ -43,20 +43,8 @@ pub(crate) struct Args {
     /// Prompt; for the embedded model, the text to extract from
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     prompt: Option<String>,
-    /// Schema that outputs must match: a file, or the schema itself
-    #[arg(long, value_name = "FILE", group = "play_constraint")]
-    json_schema: Option<PathBuf>,
-    /// Regular expression that outputs must match
-    #[arg(
-        long,
-        value_name = "PATTERN",
-        group = "play_constraint",
-        allow_hyphen_values = true
-    )]
-    regex: Option<String>,
-    /// Grammar that outputs must match: a file, or the grammar itself
-    #[arg(long, value_name = "FILE", group = "play_constraint")]
-    grammar: Option<PathBuf>,
+    #[command(flatten)]
+    constraint: ConstraintArgs,
     /// Scene to start with: temperature (from 0.1 to 2), top-k (from 1 to 10), top-p (from 1 to 0.5), or together (a
     /// whole output)
     #[arg(long, value_name = "NAME")]
@@ -89,7 +77,11 @@ fn play(args: &Args) -> anyhow::Result<()> {
     let mut sampling = or_balanced(settings.options.sampling);
     sampling.seed = seed;
     let constraint = args.constraint()?;
-    let options = args.load.options()?.with_prefix_cache(KEPT_BYTES);
+    let options = args
+        .load
+        .settings
+        .options(None)?
+        .with_prefix_cache(KEPT_BYTES);
     let model = args.load.load_with(options)?;
     let start = Start {
         model: args.model_name(&model),
@@ -101,7 +93,7 @@ fn play(args: &Args) -> anyhow::Result<()> {
         has_colour: is_picture || paint().is_on(),
     };
     let start = args.with_texts(start, constraint, &model)?;
-    let subject = ModelSubject::new(model, args.grammar.as_deref())?;
+    let subject = ModelSubject::new(model, args.constraint.grammar.as_deref())?;
     if is_picture {
         let mut headless = Headless::new(start, subject);
         headless.finish();
@@ -124,11 +116,11 @@ fn play(args: &Args) -> anyhow::Result<()> {
 impl Args {
     /// Returns the text of the constraint that a flag gives.
     fn constraint(&self) -> anyhow::Result<Option<ConstraintText>> {
-        let (kind, text) = if let Some(path) = &self.json_schema {
+        let (kind, text) = if let Some(path) = &self.constraint.schema {
             (ConstraintKind::Schema, Document::read_json(path)?.text)
-        } else if let Some(path) = &self.grammar {
+        } else if let Some(path) = &self.constraint.grammar {
             (ConstraintKind::Grammar, Document::read_grammar(path)?.text)
-        } else if let Some(pattern) = &self.regex {
+        } else if let Some(pattern) = &self.constraint.regex {
             (ConstraintKind::Pattern, pattern.clone())
         } else {
             return Ok(None);
@@ -172,7 +164,7 @@ impl Args {
     }
 
     fn model_name(&self, model: &Model) -> String {
-        let folder = self.load.model.model.as_deref();
+        let folder = self.load.model.as_deref();
         let name = folder.and_then(|folder| folder.file_name());
         match name {
             Some(name) if !model.is_embedded() => name.to_string_lossy().into_owned(),
