@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+#[cfg(target_os = "linux")]
+use crate::support::on_full_disk;
 use crate::support::{PERSON, model_folder, run, runtime, structgen, write};
 
 /// Writes a constraint and the tables of a vocabulary.
@@ -136,7 +138,6 @@ fn a_cache_that_cannot_be_written_costs_time_and_nothing_else() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "no folder");
 }
 
-/// A limit on file sizes simulates a full disk for one process.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_disk_that_is_full_while_tables_or_a_constraint_are_written_leaves_nothing() {
@@ -159,16 +160,7 @@ fn a_disk_that_is_full_while_tables_or_a_constraint_are_written_leaves_nothing()
     fs::remove_dir_all(&cache).unwrap();
     let limited = |blocks: u64| {
         let command = compile(dir.path(), &cache);
-        let mut shell = Command::new("sh");
-        // Without the trap, the signal would end the process before it sees the error.
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-        shell
-            .arg("-c")
-            .arg(script)
-            .arg(command.get_program())
-            .args(command.get_args())
-            .env("STRUCTGEN_CACHE", &cache);
-        run(&mut shell)
+        run(on_full_disk(&command, blocks).env("STRUCTGEN_CACHE", &cache))
     };
     // The tables do not fit, the constraint does.
     let tables = limited(between);

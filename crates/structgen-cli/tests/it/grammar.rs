@@ -139,16 +139,10 @@ fn comparisons_show_a_text() {
 fn a_timeout_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let sums = file(dir.path(), "g.gbnf", "root ::= root \"+\" root | \"a\"");
-    let json = file(
-        dir.path(),
-        "j.gbnf",
-        "root ::= %json {\"type\": \"integer\"}",
-    );
-    let lark = file(
-        dir.path(),
-        "j.lark",
-        "start: %json {\"type\": \"integer\"}\n",
-    );
+    // The clock is read after some steps only.
+    let schema = format!("%json {{\"enum\": {:?}}}\n", Vec::from_iter(0..9_000));
+    let json = file(dir.path(), "j.gbnf", &format!("root ::= {schema}"));
+    let lark = file(dir.path(), "j.lark", &format!("start: {schema}"));
     for arguments in [
         ["grammar", "count", &sums, "--timeout", "0"].as_slice(),
         &["grammar", "print", &json, "--timeout", "0"],

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::support::on_full_disk;
 use crate::support::{PERSON, Run, run, run_with, runtime, structgen, write};
 
 /// Texts with ids, some without, and a line that is bad.
@@ -160,6 +162,25 @@ fn a_line_is_answered_before_the_next_one_is_there() {
 }
 
 #[test]
+fn no_more_sessions_are_opened_than_there_are_lines() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let sessions = |lines: usize| {
+        let lines = "Ada is 36 years old\n".repeat(lines);
+        let input = write(dir.path(), "in.txt", lines);
+        let done = run(&mut extract(&schema, &input, &["-v", "--jobs", "4"]));
+        assert_eq!(done.code, 0, "{done:?}");
+        let mut said = done.err.lines();
+        let count = said.find_map(|line| line.strip_prefix("model sessions in use: "));
+        count.unwrap().parse::<usize>().unwrap()
+    };
+    assert_eq!(sessions(1), 1);
+    assert!(sessions(2) <= 2);
+    assert!((1..=4).contains(&sessions(40)));
+}
+
+#[test]
 fn a_file_to_resume_is_not_replaced_by_the_one_of_output() {
     let dir = tempfile::tempdir().unwrap();
     let schema = write(dir.path(), "s.json", PERSON);
@@ -271,6 +292,35 @@ fn errors_of_an_earlier_run_still_count() {
         assert!(resumed.err.contains(says), "{resumed:?}");
     }
     assert_eq!(fs::read_to_string(&out).unwrap().lines().count(), 2);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_is_full_keeps_the_lines_that_are_done_and_the_older_output() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let texts = (0..200).map(|i| format!("Name{i} is {} years old\n", i % 90));
+    let input = write(dir.path(), "in.txt", texts.collect::<String>());
+    let expected = run(&mut extract(&schema, &input, &[])).out;
+    assert!(expected.len() > 4_096);
+    let out = dir.path().join("out.jsonl");
+    let resume = extract(&schema, &input, &["--resume", out.to_str().unwrap()]);
+    let full = run(&mut on_full_disk(&resume, 2));
+    full.is_bad_input(&["out.jsonl", "File too large"]);
+    let kept = fs::read_to_string(&out).unwrap();
+    assert!(kept.lines().count() > 10, "{kept}");
+    assert!(expected.starts_with(&kept), "{kept}");
+    let mut resume = resume;
+    assert_eq!(run(&mut resume).code, 0);
+    assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+    // What --output replaces stays until the command is done.
+    let older = write(dir.path(), "older", "older");
+    let output = extract(&schema, &input, &["-o", older.to_str().unwrap()]);
+    run(&mut on_full_disk(&output, 2)).is_bad_input(&["File too large"]);
+    assert_eq!(fs::read_to_string(&older).unwrap(), "older");
+    let names = fs::read_dir(dir.path()).unwrap();
+    assert_eq!(names.count(), 4, "a temporary file was left");
 }
 
 #[test]

@@ -38,6 +38,34 @@ fn a_full_standard_output_is_an_error() {
     }
 }
 
+/// As with `| head -n 1`.
+#[test]
+fn a_reader_that_leaves_after_a_line_ends_the_lines_quietly() {
+    use std::io::{BufRead, BufReader};
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = schema(dir.path());
+    let lines = "Ada is 36 years old\n".repeat(50_000);
+    let lines = write(dir.path(), "in.txt", lines).display().to_string();
+    for args in [
+        ["extract", "--jsonl", "--schema", &schema, "--file", &lines],
+        ["check", "--jsonl", "--regex", "[a-z]+", "--file", &lines],
+    ] {
+        let mut command = structgen(args);
+        let mut child = { command.stdout(Stdio::piped()).stderr(Stdio::piped()) }
+            .spawn()
+            .unwrap();
+        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.starts_with('{') && line.ends_with('\n'), "{line}");
+        drop(reader);
+        let ended = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!((ended.status.code(), &*err), (Some(0), ""), "{args:?}");
+    }
+}
+
 /// The standard library opens the null device in place of closed streams.
 #[test]
 fn closed_streams_are_those_of_the_null_device() {
@@ -62,7 +90,11 @@ fn a_reader_that_goes_away_is_no_error_of_any_command() {
     runtime();
     let dir = tempfile::tempdir().unwrap();
     let schema = schema(dir.path());
-    let commands: [&[&str]; 5] = [
+    let lines = "Ada is 36 years old\n".repeat(2_000);
+    let lines = write(dir.path(), "in.txt", lines).display().to_string();
+    let commands: [&[&str]; 7] = [
+        &["extract", "--jsonl", "--schema", &schema, "--file", &lines],
+        &["check", "--jsonl", "--regex", "[a-z]+", "--file", &lines],
         &[
             "generate",
             "--set",

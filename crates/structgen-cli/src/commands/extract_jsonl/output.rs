@@ -99,11 +99,12 @@ impl Output {
     }
 
     /// Writes a line at once, so that a killed program leaves only complete lines, or part of the last.
-    pub(super) fn write(&mut self, line: &str) -> io::Result<()> {
-        match &mut self.resumed {
-            None => write_line(line),
-            Some(resumed) => resumed.file.write_all(format!("{line}\n").as_bytes()),
-        }
+    pub(super) fn write(&mut self, line: &str) -> anyhow::Result<()> {
+        let Some(resumed) = &mut self.resumed else {
+            return Ok(write_line(line)?);
+        };
+        let written = resumed.file.write_all(format!("{line}\n").as_bytes());
+        written.with_context(|| format!("{} cannot be written", resumed.path.display()))
     }
 }
 
