@@ -43,8 +43,8 @@ fn took<T>(call: impl FnOnce() -> T) -> (T, Duration) {
     (result, started.elapsed())
 }
 
-/// Returns the time of the input's slowest call and resets the clock. `whole` is the time of the input; the part that no
-/// call accounts for counts as one call.
+/// Returns the time of the input's slowest call and resets the clock. `whole` is the time of the input; the part that
+/// no call accounts for counts as one call.
 pub(crate) fn take_slowest(whole: Duration) -> Duration {
     let clock = CLOCK.take();
     clock.slowest.max(whole.saturating_sub(clock.accounted))

@@ -137,8 +137,8 @@ fn structured(data: &[u8]) -> Option<String> {
     (!bodies.is_empty()).then_some(text)
 }
 
-/// Reads a grammar, generates from it, and checks what came out. Bytes behind 0xFF, with which no text begins, choose a grammar by its structure.
-/// True when the input was taken and everything was looked at.
+/// Reads a grammar, generates from it, and checks what came out. Bytes behind 0xFF, with which no text begins, choose a
+/// grammar by its structure. True when the input was taken and everything was looked at.
 ///
 /// # Panics
 /// When a text that was generated does not fit, or on a dead end.

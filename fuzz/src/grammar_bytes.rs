@@ -11,8 +11,8 @@ use crate::{SplitMix, Target};
 /// Reads a grammar and goes some way through its masks.
 /// True when the input was taken and everything was looked at.
 ///
-/// What such a grammar says need make no sense (values without a text, classes of keys that overlap), so only that nothing panics is
-/// looked at, and that what was read is written as it was.
+/// What such a grammar says need make no sense (values without a text, classes of keys that overlap), so only that
+/// nothing panics is looked at, and that what was read is written as it was.
 ///
 /// # Panics
 /// When a grammar that was read is written otherwise.

@@ -97,8 +97,8 @@ fn is_limit(error: &serde_json::Error) -> bool {
     message.contains("number out of range") || message.contains("recursion limit")
 }
 
-/// Whether the validator's floats hold the numbers of a text well enough: no run of more than 12 digits, no exponent, and no zero with a
-/// sign, which is a float to its reader and therefore no integer of draft 4.
+/// Whether the validator's floats hold the numbers of a text well enough: no run of more than 12 digits, no exponent,
+/// and no zero with a sign, which is a float to its reader and therefore no integer of draft 4.
 fn is_exact(text: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let longest = text

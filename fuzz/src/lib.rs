@@ -18,6 +18,7 @@ mod json_schema;
 mod mask_vs_oracle;
 mod matcher;
 mod model_config;
+#[path = "../../tests/src/random.rs"]
 mod random;
 mod regex;
 mod saved_constraint;

@@ -1,4 +1,5 @@
-//! Masks against the naive oracle, over schemas of every keyword: the bytes choose the schema, the options and the walk.
+//! Masks against the naive oracle, over schemas of every keyword: the bytes choose the schema, the options and the
+//! walk.
 
 use structgen_frontend::json_schema::{
     FormatMode, KeyOrder, Profile, SchemaLimits, SchemaOptions, compile,

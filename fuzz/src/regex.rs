@@ -117,9 +117,9 @@ impl Tree {
     }
 }
 
-/// Reads a pattern of any dialect, generates texts that match it, and checks them; where the crate `regex` reads the pattern, it has to match them too.
-/// The first byte says how the pattern is read, and whether the rest is its text or its structure.
-/// True when the input was taken and everything was looked at.
+/// Reads a pattern of any dialect, generates texts that match it, and checks them; where the crate `regex` reads the
+/// pattern, it has to match them too. The first byte says how the pattern is read, and whether the rest is its text or
+/// its structure. True when the input was taken and everything was looked at.
 ///
 /// # Panics
 /// When a text that was generated does not match, or on a dead end.

@@ -1,5 +1,5 @@
-//! Runs every fuzz target for some seconds on random and mutated inputs, on a stable compiler: `smoke --seconds 20 [--seed N]`,
-//! or one of them: `smoke TARGET --seconds 20 --seed 1`.
+//! Runs every fuzz target for some seconds on random and mutated inputs, on a stable compiler: `smoke --seconds 20
+//! [--seed N]`, or one of them: `smoke TARGET --seconds 20 --seed 1`.
 //!
 //! An input that makes a target panic is written to `fuzz/artifacts/`, for `smoke TARGET FILE` to run again.
 

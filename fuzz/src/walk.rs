@@ -76,7 +76,8 @@ pub(crate) fn compile(grammar: Grammar) -> Result<CompiledConstraint, CompileErr
     timed(|| CompiledConstraint::new(grammar, tables(), &options()))
 }
 
-/// Walks at random to a complete text, and compares one mask in so many with the oracle's. None where a limit was met, or where even the shortest text takes more than a few hundred tokens.
+/// Walks at random to a complete text, and compares one mask in so many with the oracle's. None where a limit was met,
+/// or where even the shortest text takes more than a few hundred tokens.
 ///
 /// # Panics
 /// When there is a dead end, the promised number of tokens does not do, or a mask is not the oracle's.

@@ -5,9 +5,9 @@
 //!
 //! A round is one random schema: compiled for a new constraint, walked at random through its masks to complete texts,
 //! which its checker must accept, saved to a file and loaded, and walked once more in step with what was loaded, which
-//! must have the same masks. Every eighth round walks a constraint that all threads share and whose states and masks have
-//! small limits, so that they are replaced again and again. Time is processor time of the threads, so other load on the
-//! machine matters less.
+//! must have the same masks. Every eighth round walks a constraint that all threads share and whose states and masks
+//! have small limits, so that they are replaced again and again. Time is processor time of the threads, so other load
+//! on the machine matters less.
 
 use std::error::Error;
 use std::fs;

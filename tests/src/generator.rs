@@ -19,7 +19,8 @@ const PATTERNS: [&str; 9] = [
     "(?<!a)b$",
     "\\bab\\b",
 ];
-/// Formats that every draft has, for the validator that the tests compare with; this project knows every format in every draft.
+/// Formats that every draft has, for the validator that the tests compare with; this project knows every format in
+/// every draft.
 const FORMATS: [&str; 4] = ["ipv4", "email", "uri", "no-format-at-all"];
 
 /// Makes schemas.

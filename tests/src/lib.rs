@@ -1,4 +1,5 @@
-//! What the test files share: schemas, Rust types, vocabularies, the data set, programs that are run, and random numbers that come again.
+//! What the test files share: schemas, Rust types, vocabularies, the data set, programs that are run, and random
+//! numbers that come again.
 
 mod data;
 pub mod generator;

@@ -1,4 +1,5 @@
-//! Schemas with everything that is compiled today: small ones, each about something, and some as they are written in the world.
+//! Schemas with everything that is compiled today: small ones, each about something, and some as they are written in
+//! the world.
 
 /// A schema.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
-//! Masks of distinct items that begin like others, compared with the naive oracle: how far an item is from its equals decides what a mask may leave out.
+//! Masks of distinct items that begin like others, compared with the naive oracle: how far an item is from its equals
+//! decides what a mask may leave out.
 
 use structgen::constraint::{CompiledConstraint, oracle};
 use structgen::grammar::Whitespace;
@@ -113,8 +114,8 @@ const CASES: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// Compares the masks along a text that is tokenized at random, until it is refused. Returns how many were compared, and whether
-/// all of it was read.
+/// Compares the masks along a text that is tokenized at random, until it is refused. Returns how many were compared,
+/// and whether all of it was read.
 fn compare(
     constraint: &CompiledConstraint,
     vocabulary: &TestVocabulary,

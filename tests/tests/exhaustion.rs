@@ -1,7 +1,7 @@
 //! Bounded exhaustion: all texts up to a length over a tiny alphabet, for hundreds of small schemas of every keyword.
 //!
-//! A text is accepted exactly when it is JSON without a key twice that an independent validator finds valid; and every prefix that is
-//! allowed has a completion, which the validator finds valid too.
+//! A text is accepted exactly when it is JSON without a key twice that an independent validator finds valid; and every
+//! prefix that is allowed has a completion, which the validator finds valid too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ const ALPHABETS: [(&[u8], usize); 3] = [(b"[],01", 5), (b"{}:,\"a0", 7), (b"\"ab
 /// All texts over the letters that are JSON, with their values.
 fn documents(letters: &[u8], length: usize) -> BTreeMap<Vec<u8>, Value> {
     let mut found = BTreeMap::new();
-    // Whether anything follows a prefix is not asked of what is tested: a text that cannot be extended is found by its brackets and quotes.
+    // Whether anything follows a prefix is not asked of what is tested: a text that cannot be extended is found by its
+    // brackets and quotes.
     let mut todo: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(text) = todo.pop() {
         if let Ok(value) = serde_json::from_slice::<Value>(&text)

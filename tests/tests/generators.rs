@@ -1,7 +1,7 @@
 //! Schemas of the shapes that generators print, each with documents that fit and documents that do not.
 //!
-//! Every document is judged in the profile `exact`; documents that fit are also judged by an independent validator, so that the cases
-//! themselves are right.
+//! Every document is judged in the profile `exact`; documents that fit are also judged by an independent validator, so
+//! that the cases themselves are right.
 
 use serde_json::{Value, json};
 use structgen::{Checker, Constraint, KeyOrder, Profile, SchemaOptions};

@@ -1,6 +1,6 @@
 //! Patterns and grammars that were made to hurt: each has the answer that is written beside it, which for what is too
-//! large is the error of a limit, and none overflows the stack. Limits count work and memory; the times are printed, not
-//! asserted.
+//! large is the error of a limit, and none overflows the stack. Limits count work and memory; the times are printed,
+//! not asserted.
 
 use std::fmt::Write as _;
 use std::time::Instant;

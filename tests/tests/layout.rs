@@ -1,4 +1,5 @@
-//! The exact forms of whitespace: every text of the form is taken, and none with a character of whitespace more or less.
+//! The exact forms of whitespace: every text of the form is taken, and none with a character of whitespace more or
+//! less.
 
 use serde_json::{Value, json};
 use structgen::grammar::{Indent, Whitespace};

@@ -1,7 +1,8 @@
-//! Masks equal those of the naive oracle, state by state, on real schemas, patterns and grammars with three real tokenizers.
+//! Masks equal those of the naive oracle, state by state, on real schemas, patterns and grammars with three real
+//! tokenizers.
 //!
-//! By default a sample of the states. `STRUCTGEN_FULL=1` compares every distinct state that the walks meet, which takes hours, or with
-//! `STRUCTGEN_STATES=N` as well, the first `N` of each subject.
+//! By default a sample of the states. `STRUCTGEN_FULL=1` compares every distinct state that the walks meet, which takes
+//! hours, or with `STRUCTGEN_STATES=N` as well, the first `N` of each subject.
 
 use std::collections::HashSet;
 use std::path::Path;

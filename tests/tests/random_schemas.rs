@@ -1,4 +1,5 @@
-//! Random schemas of every keyword: documents are judged as an independent validator judges them, and what masks lead to is valid.
+//! Random schemas of every keyword: documents are judged as an independent validator judges them, and what masks lead
+//! to is valid.
 //!
 //! A slice by default; `STRUCTGEN_FULL=1` judges 100,000 pairs and walks 100,000 times.
 
@@ -252,8 +253,8 @@ fn what_masks_lead_to_is_valid() {
                 Err(stuck) => panic!("{stuck} with {schema}"),
             };
             let shown = String::from_utf8_lossy(&text).into_owned();
-            // The validator reads numbers as doubles: what is no double is not its to judge. And a word boundary is one of ASCII words
-            // (ECMA-262, IsWordChar), where the validator takes all letters for those of words.
+            // The validator reads numbers as doubles: what is no double is not its to judge. And a word boundary is one
+            // of ASCII words (ECMA-262, IsWordChar), where the validator takes all letters for those of words.
             let boundaries = schema.to_string().contains(r"\\b");
             if !are_doubles(&shown) || (boundaries && !shown.is_ascii()) {
                 unjudged += 1;

@@ -1,4 +1,5 @@
-//! Whatever the strategy and the model, what comes out is whole, valid and within its budget: at the least one, one more, and twice as much.
+//! Whatever the strategy and the model, what comes out is whole, valid and within its budget: at the least one, one
+//! more, and twice as much.
 //!
 //! 400 random schemas by default; `STRUCTGEN_FULL=1` takes 1,700, which makes 20,000 runs and more.
 

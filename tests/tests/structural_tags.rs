@@ -17,8 +17,8 @@ fn checker(tag: &StructuralTag) -> Checker {
     Checker::new(&Constraint::structural_tag(tag)).unwrap()
 }
 
-/// Whether each text matches, by XGrammar and by us. Its JSON takes whitespace anywhere, and ours only one space after commas
-/// and colons unless the form says otherwise.
+/// Whether each text matches, by XGrammar and by us. Its JSON takes whitespace anywhere, and ours only one space after
+/// commas and colons unless the form says otherwise.
 #[test]
 fn verdicts_are_those_of_xgrammar() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("structural_tags.json")).unwrap();

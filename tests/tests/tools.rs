@@ -1,4 +1,5 @@
-//! Tool calls in every format: its samples fit, and whatever a model says is read back as calls whose arguments are valid.
+//! Tool calls in every format: its samples fit, and whatever a model says is read back as calls whose arguments are
+//! valid.
 //!
 //! Some dozen generations for each format by default; `STRUCTGEN_FULL=1` runs 1,000.
 
@@ -396,7 +397,8 @@ fn masks_equal_the_oracles_in_every_style() {
     assert_eq!(styles.len(), 5, "{styles:?}");
 }
 
-/// Whether a number has more digits than a float tells apart: its value, as `serde_json` and the validator see it, is another one.
+/// Whether a number has more digits than a float tells apart: its value, as `serde_json` and the validator see it, is
+/// another one.
 fn has_long_number(text: &str) -> bool {
     let numbers = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     numbers

@@ -47,8 +47,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The maximum number of expressions of regular sets to look at in one operation. Looking at one takes about as long
-    /// as visiting an alternative.
+    /// The maximum number of expressions of regular sets to look at in one operation. Looking at one takes about as
+    /// long as visiting an alternative.
     #[must_use]
     pub fn machine_work(&self) -> u64 {
         self.work

@@ -211,8 +211,8 @@ pub trait Machine {
     }
 
     /// Returns a state that continues with the same texts within `lookahead` as this one, without the counters that no
-    /// such text exhausts. It may lack continuations of longer texts, so its cost and completions are meaningless. `None`
-    /// if it is the state itself.
+    /// such text exhausts. It may lack continuations of longer texts, so its cost and completions are meaningless.
+    /// `None` if it is the state itself.
     fn abstract_counters(
         &mut self,
         _state: &Self::State,

@@ -8,8 +8,8 @@ pub struct TokenLengths {
     pub longest_gap: u16,
     /// The maximum number of characters, at least [`SHORT_TEXT`](crate::SHORT_TEXT).
     pub most_characters: u32,
-    /// The maximum number of colons that only whitespace separates from a quote before them: as many keys of an object a
-    /// token may end, with their colons.
+    /// The maximum number of colons that only whitespace separates from a quote before them: as many keys of an object
+    /// a token may end, with their colons.
     pub most_keys: u32,
     /// The maximum number of runs of [whitespace](structgen_regular::is_gap) or cut characters, and of backslashes.
     pub most_gaps: u32,

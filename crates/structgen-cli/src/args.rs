@@ -33,8 +33,8 @@ pub(crate) struct ModelArgs {
     /// embedded model]. --set model.device=cuda and others say how to run it
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// Use a server, such as `structgen serve`, instead of a local model. --model then names one of the server's models,
-    /// and the environment variable STRUCTGEN_API_KEY, or --set api_key, is the key
+    /// Use a server, such as `structgen serve`, instead of a local model. --model then names one of the server's
+    /// models, and the environment variable STRUCTGEN_API_KEY, or --set api_key, is the key
     #[arg(long, value_name = "URL", conflicts_with_all = ["events", "details"])]
     pub(crate) server: Option<String>,
 }

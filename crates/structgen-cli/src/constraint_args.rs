@@ -1,5 +1,5 @@
-//! What an output or a text has to match: a schema, a regular expression or a grammar, for all commands; for those about
-//! existing texts also tools and structural tags.
+//! What an output or a text has to match: a schema, a regular expression or a grammar, for all commands; for those
+//! about existing texts also tools and structural tags.
 
 use std::path::PathBuf;
 

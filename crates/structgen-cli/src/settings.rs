@@ -322,7 +322,8 @@ impl Settings {
         lists || self.has_count || self.options.sequences != 1
     }
 
-    /// Returns an error for a parameter that has no effect on a command; `scopes` are those of the command with its flags.
+    /// Returns an error for a parameter that has no effect on a command; `scopes` are those of the command with its
+    /// flags.
     pub(crate) fn check_scopes(&self, command: &str, scopes: &[Scope]) -> anyhow::Result<()> {
         for row in self.changed()? {
             let scope = scope(&row);

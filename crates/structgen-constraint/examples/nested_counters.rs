@@ -18,6 +18,12 @@ use structgen_frontend::regex::{RegexOptions, parse};
 use structgen_grammar::{Expr, GrammarBuilder, JsonForm, Regular};
 use structgen_vocab::{TokenId, Tokenizer};
 
+#[path = "../../../tests/src/random.rs"]
+#[allow(unreachable_pub, reason = "shared with the tests of the whole")]
+mod random;
+
+use random::SplitMix;
+
 /// The number of random patterns.
 const PATTERNS: u64 = 400;
 
@@ -44,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tables = Arc::new(VocabularyTables::new(tokenizer.vocabulary().clone()));
     let is_given = !patterns.is_empty();
     if !is_given {
-        let mut random = SplitMix(1);
+        let mut random = SplitMix::new(1);
         patterns = (0..PATTERNS)
             .map(|_| format!("^{}$", pattern(&mut random, 0)))
             .collect();
@@ -118,7 +124,7 @@ fn measure(
         }
     };
     for walk in 0..WALKS {
-        let mut random = SplitMix(seed << 8 | walk);
+        let mut random = SplitMix::new(seed << 8 | walk);
         figures.walks += 1;
         if let Err(failure) = write(&constraint, &mut random, &mut figures) {
             figures.failures.push(failure);
@@ -173,7 +179,7 @@ fn write(
 }
 
 fn choose(tokens: &[TokenId], random: &mut SplitMix) -> TokenId {
-    tokens[random.below(tokens.len() as u64) as usize]
+    tokens[random.below(tokens.len())]
 }
 
 /// Returns a random sequence in which most parts are counted.
@@ -185,9 +191,9 @@ fn pattern(random: &mut SplitMix, depth: u64) -> String {
         let is_group = depth == 0 || depth < 3 && random.below(3) == 0;
         let body = match is_group {
             true => format!("({})", self::pattern(random, depth + 1)),
-            false => ATOMS[random.below(ATOMS.len() as u64) as usize].to_owned(),
+            false => ATOMS[random.below(ATOMS.len())].to_owned(),
         };
-        let most = [3, 20, 100][random.below(3) as usize];
+        let most = [3, 20, 100][random.below(3)];
         let least = match random.below(3) {
             0 => 0,
             1 => 1,
@@ -204,17 +210,4 @@ fn pattern(random: &mut SplitMix, depth: u64) -> String {
         pattern += &counter;
     }
     pattern
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
-    }
 }

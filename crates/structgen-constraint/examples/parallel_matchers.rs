@@ -19,6 +19,12 @@ use structgen_frontend::json_schema::{self, SchemaOptions};
 use structgen_grammar::Grammar;
 use structgen_vocab::{TokenId, Tokenizer};
 
+#[path = "../../../tests/src/random.rs"]
+#[allow(unreachable_pub, reason = "shared with the tests of the whole")]
+mod random;
+
+use random::SplitMix;
+
 const THREADS: [usize; 3] = [1, 2, 4];
 
 /// The number of documents of each schema.
@@ -179,12 +185,12 @@ fn walk(constraint: &CompiledConstraint, document: &Document) {
 fn document(constraint: &CompiledConstraint, seed: u64) -> Result<Document, Box<dyn Error>> {
     let mut matcher = constraint.matcher();
     let mut document = Vec::new();
-    let mut random = seed;
+    let mut random = SplitMix::new(seed);
     while !matcher.is_finished() {
         let mask = matcher.mask()?;
         let tokens: Vec<TokenId> = mask.bits().iter().collect();
         let token = match document.len() < LENGTH {
-            true => tokens[(next(&mut random) % tokens.len() as u64) as usize],
+            true => tokens[random.below(tokens.len())],
             false => cheapest(&mut matcher, &tokens)?,
         };
         matcher.accept_token(token)?;
@@ -204,12 +210,4 @@ fn cheapest(matcher: &mut Matcher, tokens: &[TokenId]) -> Result<TokenId, Box<dy
     }
     let cheapest = costs.into_iter().min();
     Ok(cheapest.ok_or("no byte may come next")?.1)
-}
-
-/// Splitmix64.
-fn next(random: &mut u64) -> u64 {
-    *random = random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (*random ^ (*random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }

@@ -324,8 +324,8 @@ impl Matcher {
         })
     }
 
-    /// Returns the tokens with a [`completion_cost_after`](Matcher::completion_cost_after) of at most `most`, apart from
-    /// end-of-sequence ids. Tokens that are not allowed here may be among them.
+    /// Returns the tokens with a [`completion_cost_after`](Matcher::completion_cost_after) of at most `most`, apart
+    /// from end-of-sequence ids. Tokens that are not allowed here may be among them.
     ///
     /// Asking for all at once takes much less time than asking for each. Returns `None` if the grammar names or counts
     /// tokens, or the output has ended.

@@ -76,7 +76,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) strings: Option<&'w Strings>,
 }
 
-/// Which tokens of a trie to add. If it has the ends of tokens that close a string, their text before the quote decides.
+/// Which tokens of a trie to add. If it has the ends of tokens that close a string, their text before the quote
+/// decides.
 #[derive(Clone, Copy)]
 pub(crate) enum Only<'w> {
     /// All of them.

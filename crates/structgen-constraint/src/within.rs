@@ -1,7 +1,7 @@
 //! The tokens after which an output can be completed in time.
 //!
-//! Near the end of a budget, most tokens of a vocabulary take the output too far. Asking each is a step for every byte of
-//! the vocabulary. Here, tokens with a common beginning share its steps, and where plain text leads to one state, as
+//! Near the end of a budget, most tokens of a vocabulary take the output too far. Asking each is a step for every byte
+//! of the vocabulary. Here, tokens with a common beginning share its steps, and where plain text leads to one state, as
 //! within a string, all text tokens share one answer.
 
 use rustc_hash::FxHashMap;

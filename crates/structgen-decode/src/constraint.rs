@@ -37,8 +37,8 @@ pub trait Constraint: Send {
     /// Returns whether the output may end here.
     fn is_accepting(&self) -> bool;
 
-    /// Returns whether the output may end after these bytes, which follow the accepted tokens and are not accepted. They
-    /// may be a part of a token. The default, for constraints that know tokens only, is false for them.
+    /// Returns whether the output may end after these bytes, which follow the accepted tokens and are not accepted.
+    /// They may be a part of a token. The default, for constraints that know tokens only, is false for them.
     ///
     /// # Errors
     /// If a limit is exceeded.

@@ -34,9 +34,9 @@ pub struct WrongMask {
     pub missing: Vec<String>,
 }
 
-/// Compares up to `most` masks of each instance of a case with those of the naive oracle, which tries every token of the
-/// vocabulary byte by byte. The places depend on the file's name, the instance and its tokens alone. An instance ends
-/// where it is refused.
+/// Compares up to `most` masks of each instance of a case with those of the naive oracle, which tries every token of
+/// the vocabulary byte by byte. The places depend on the file's name, the instance and its tokens alone. An instance
+/// ends where it is refused.
 #[must_use]
 pub fn compare_masks(
     constraint: &CompiledConstraint,

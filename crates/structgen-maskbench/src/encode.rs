@@ -2,8 +2,8 @@
 
 use structgen_vocab::{TokenId, Tokenizer, TokenizerError};
 
-/// The tokens of a text. Some tokenizers (SentencePiece's) put a space before it, which is no part of a model's answer: the text is encoded
-/// behind a line break then, and what stands for that is taken off.
+/// The tokens of a text. Some tokenizers (SentencePiece's) put a space before it, which is no part of a model's answer:
+/// the text is encoded behind a line break then, and what stands for that is taken off.
 ///
 /// # Errors
 /// When the tokenizer refuses the text.

@@ -21,7 +21,8 @@ pub trait Engine {
     /// When the engine refuses it, in its own words.
     fn compile(&mut self, case: &Case) -> Result<Self::Compiled, String>;
 
-    /// Whether the engine refuses the schema of a case because no value fits it. Asked after a refusal, outside of all times.
+    /// Whether the engine refuses the schema of a case because no value fits it. Asked after a refusal, outside of all
+    /// times.
     fn is_unsatisfiable(&mut self, _case: &Case) -> bool {
         false
     }

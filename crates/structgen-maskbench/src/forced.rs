@@ -11,26 +11,28 @@ const MOST: usize = 4096;
 
 /// What forcing saves over the accepted valid instances: tokens for which no model has to run.
 ///
-/// An instance is encoded as a whole, which gives its tokens `t[0], t[1], …`; the matcher is led along these. There are two kinds of forcing,
-/// counted independently of each other.
+/// An instance is encoded as a whole, which gives its tokens `t[0], t[1], …`; the matcher is led along these. There are
+/// two kinds of forcing, counted independently of each other.
 ///
 /// **Exact**: `t[i]` is the only token in the mask before it. Nothing a model could have written is lost.
 ///
 /// **Canonical jump-forward**: at position `i`, starting from 0,
-/// 1. `f` is the forced text behind `t[..i]` ([`Matcher::forced_text`]), at most 4096 bytes of it, and without the last bytes if they do not
-///    complete a character. If it is empty, nothing is saved.
-/// 2. The text of `t[..i]` with `f` behind it is encoded. If this does not start with `t[..i]`, nothing is saved. Let `c[i], c[i + 1], …` be
-///    its further tokens.
-/// 3. For `j = i, i + 1, …`: it ends if the mask behind `c[..j]` has a token that is longer than what is left of `f` there, because what is
-///    not known yet could then belong to the token, or if `c[j]` is longer than that or missing. Else `c[j]` is **saved** if it is `t[j]`. If it
-///    is not, it **differs**, and this ends it, too: the output would have had the same text in other tokens.
+/// 1. `f` is the forced text behind `t[..i]` ([`Matcher::forced_text`]), at most 4096 bytes of it, and without the last
+///    bytes if they do not complete a character. If it is empty, nothing is saved.
+/// 2. The text of `t[..i]` with `f` behind it is encoded. If this does not start with `t[..i]`, nothing is saved. Let
+///    `c[i], c[i + 1], …` be its further tokens.
+/// 3. For `j = i, i + 1, …`: it ends if the mask behind `c[..j]` has a token that is longer than what is left of `f`
+///    there, because what is not known yet could then belong to the token, or if `c[j]` is longer than that or missing.
+///    Else `c[j]` is **saved** if it is `t[j]`. If it is not, it **differs**, and this ends it, too: the output would
+///    have had the same text in other tokens.
 /// 4. It goes on at position `i + s + 1`, where `s` are the tokens saved: the token behind them is the model's.
 ///
-/// So it saves the tokens that a model would mostly write, and takes from the model the choice of another tokenisation of the same text.
+/// So it saves the tokens that a model would mostly write, and takes from the model the choice of another tokenisation
+/// of the same text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ForcedCounts {
-    /// The valid instances that were accepted. No others are counted, nor is one for which a limit is exceeded. Where the tokenizer puts a
-    /// space before a text (SentencePiece's), a constraint has to take that, too.
+    /// The valid instances that were accepted. No others are counted, nor is one for which a limit is exceeded. Where
+    /// the tokenizer puts a space before a text (SentencePiece's), a constraint has to take that, too.
     pub instances: u64,
     /// Their tokens, end-of-sequence not counted.
     pub tokens: u64,

@@ -15,9 +15,9 @@ use crate::document::Document;
 /// are.
 const MOST: usize = 4_096;
 
-/// Puts every object of an instance into declared order: the order in which keys are first met reading the schema as written, through
-/// `allOf` and references in place, then through the alternatives that the instance takes (of `anyOf` the first); keys that the schema
-/// does not name so stay behind, in their order.
+/// Puts every object of an instance into declared order: the order in which keys are first met reading the schema as
+/// written, through `allOf` and references in place, then through the alternatives that the instance takes (of `anyOf`
+/// the first); keys that the schema does not name so stay behind, in their order.
 pub(crate) fn in_declared_order(document: Document, schema: &Value) -> Document {
     let dialect = schema.get("$schema").and_then(Value::as_str);
     let orderer = Orderer {

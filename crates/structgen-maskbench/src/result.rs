@@ -79,7 +79,8 @@ impl FileResult {
         })
     }
 
-    /// Lowers every time to that of another run of the same file, where that was less: what the work takes, without what disturbed it.
+    /// Lowers every time to that of another run of the same file, where that was less: what the work takes, without
+    /// what disturbed it.
     ///
     /// Both runs take the same steps, so they differ in nothing but times.
     pub fn keep_best(&mut self, other: &Self) {

@@ -69,7 +69,8 @@ pub const CALIBRATION: &str = include_str!("../assets/main/calibration.json");
 /// A smaller model of the same vocabulary, which drafts tokens for [`MAIN`] in speculative decoding.
 pub const DRAFT: Assets = assets!("draft", None);
 
-/// `heads.onnx`: two heads that guess the tokens after the next one from a hidden state of [`MAIN`], for drafts without a second model.
+/// `heads.onnx`: two heads that guess the tokens after the next one from a hidden state of [`MAIN`], for drafts without
+/// a second model.
 pub const HEADS: &[u8] = include_bytes!("../assets/main/heads.onnx");
 
 /// `reader.onnx` of [`MAIN`]: an encoder that says where in a text each field of a schema has its value.

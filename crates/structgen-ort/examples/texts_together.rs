@@ -4,8 +4,8 @@
 //! cargo run --release -p structgen-ort --example texts_together -- MODEL_FOLDER < REQUEST
 //! ```
 //!
-//! REQUEST is `{"prompts": [[ID, …], …], "tokens": N, "banned": [ID, …], "beams": N}`: N tokens a text, none of the banned
-//! ones. `training/exports/matrix.py` compares what comes out with other runtimes.
+//! REQUEST is `{"prompts": [[ID, …], …], "tokens": N, "banned": [ID, …], "beams": N}`: N tokens a text, none of the
+//! banned ones. `training/exports/matrix.py` compares what comes out with other runtimes.
 
 #![allow(clippy::print_stdout, reason = "prints what it generates")]
 

@@ -17,8 +17,8 @@ use crate::names::Names;
 ///   `model_quantized.onnx`, `model_q4.onnx` and the like, with `config.json` and `generation_config.json`;
 ///   A decoder may also be two files, `decoder_model.onnx` and `decoder_with_past_model.onnx`. Beside that of an
 ///   encoder-decoder is `encoder_model.onnx`;
-/// - transformers.js, of models of images and texts: the same with `embed_tokens.onnx`, which makes of token ids what the
-///   decoder takes. Images are left out.
+/// - transformers.js, of models of images and texts: the same with `embed_tokens.onnx`, which makes of token ids what
+///   the decoder takes. Images are left out.
 /// - onnxruntime-genai: `genai_config.json`, which names the file, an embedding graph before it, or the graphs of a
 ///   pipeline.
 ///
@@ -177,8 +177,8 @@ fn find_model(folder: &Path, variant: Option<&str>) -> Result<Files, LoadError> 
 }
 
 impl Files {
-    /// A decoder with what is beside it: the graph for texts without a past; and the encoder and the table of embeddings
-    /// of the same variant, or else the plain ones.
+    /// A decoder with what is beside it: the graph for texts without a past; and the encoder and the table of
+    /// embeddings of the same variant, or else the plain ones.
     fn of(model: PathBuf, stem: &str, suffix: &str) -> Result<Self, &'static str> {
         let beside = |stem: &str, suffix: &str| {
             Some(model.with_file_name(format!("{stem}{suffix}.onnx"))).filter(|path| path.is_file())

@@ -1,14 +1,15 @@
 //! Memory where the runtime's own way takes too much of it: for keys and values, and after a model is loaded.
 //!
-//! A cache that grows is new tensors in every run, a little longer than those of the run before. The runtime's arena never
-//! has a free piece of the new size, so it takes more from the system, time and again, and keeps it all: about three
-//! times what the cache needs. Here, sizes are powers of two. So the memory of the run before the last serves the next,
-//! until the cache has doubled, and of a piece that is larger than its tensor the system gives only the pages that are
-//! written to. Past and present are all that there is.
+//! A cache that grows is new tensors in every run, a little longer than those of the run before. The runtime's arena
+//! never has a free piece of the new size, so it takes more from the system, time and again, and keeps it all: about
+//! three times what the cache needs. Here, sizes are powers of two. So the memory of the run before the last serves the
+//! next, until the cache has doubled, and of a piece that is larger than its tensor the system gives only the pages
+//! that are written to. Past and present are all that there is.
 //!
 //! A tensor over memory of one's own that is freed there is made by the runtime's C interface alone, to which an
 //! allocator is a table of functions. For that, and for the C library's `malloc_trim`, `unsafe` is allowed here, and in
-//! no other file. The tensors are values like any others: they own their memory, and may outlive whatever asked for them.
+//! no other file. The tensors are values like any others: they own their memory, and may outlive whatever asked for
+//! them.
 
 #![allow(unsafe_code, reason = "C interfaces, behind two safe functions")]
 
@@ -81,8 +82,8 @@ pub(crate) fn tensor<T: Number>(shape: &[usize]) -> Result<DynValue, ModelError>
     }
 }
 
-/// Gives the system back what was freed since: loading a model frees as much as its weights take, and the GNU C library keeps
-/// what lies below anything that is in use.
+/// Gives the system back what was freed since: loading a model frees as much as its weights take, and the GNU C library
+/// keeps what lies below anything that is in use.
 pub(crate) fn trim() {
     // SAFETY: it may be called at any time, by any thread.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

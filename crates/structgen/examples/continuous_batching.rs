@@ -1,7 +1,8 @@
 //! Compares continuous batching of requests with mixed schemas and prompt lengths, which arrive at random, with running
 //! each of them alone.
 //!
-//! `cargo run --release -p structgen --example continuous_batching -- [MODEL_DIR] [REQUESTS] [WORKERS] [LONGEST_PROMPT]`
+//! `cargo run --release -p structgen --example continuous_batching -- [MODEL_DIR] [REQUESTS] [WORKERS]
+//! [LONGEST_PROMPT]`
 //!
 //! Prints how many outputs are equal to those of single runs, and how close the two best tokens were where one is not;
 //! the time to the first token, compared with running in the order of arrival; and outputs per second, compared with

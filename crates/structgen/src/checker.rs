@@ -88,8 +88,8 @@ impl Checker {
         })
     }
 
-    /// Returns the checker with another token, such as one whose deadline is for the next text only. Nothing is compiled
-    /// again.
+    /// Returns the checker with another token, such as one whose deadline is for the next text only. Nothing is
+    /// compiled again.
     #[must_use]
     pub fn with_cancel_token(&self, token: impl Into<Option<CancelToken>>) -> Self {
         Self {

@@ -23,8 +23,8 @@ pub struct Extraction<T> {
     /// The leaves of the value, in order: where in the text each is, and the model's confidence in it. Empty if
     /// serde_json cannot represent the value.
     pub fields: Vec<Field>,
-    /// The values that should have come from the text but could not, since the text has none that matches, in any of its
-    /// windows: JSON Pointers into the schema. They were generated freely.
+    /// The values that should have come from the text but could not, since the text has none that matches, in any of
+    /// its windows: JSON Pointers into the schema. They were generated freely.
     pub ungrounded: Vec<String>,
 }
 

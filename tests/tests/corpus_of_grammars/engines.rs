@@ -1,4 +1,5 @@
-//! One grammar on three engines, in step: the naive oracle, masks made when they are asked for, and masks out of a file.
+//! One grammar on three engines, in step: the naive oracle, masks made when they are asked for, and masks out of a
+//! file.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! The corpus of small grammars in `tests/corpus`, and the grammars of `grammars/`, on the naive oracle, on masks made when they are asked for, and on
-//! masks out of a file: the verdicts are right, and the masks are equal at every step.
+//! The corpus of small grammars in `tests/corpus`, and the grammars of `grammars/`, on the naive oracle, on masks made
+//! when they are asked for, and on masks out of a file: the verdicts are right, and the masks are equal at every step.
 
 mod case;
 mod engines;

@@ -1,5 +1,5 @@
-//! A recogniser after Earley ("An Efficient Context-Free Parsing Algorithm", 1970), with the treatment of empty rules by Aycock and Horspool
-//! ("Practical Earley Parsing", 2002).
+//! A recogniser after Earley ("An Efficient Context-Free Parsing Algorithm", 1970), with the treatment of empty rules
+//! by Aycock and Horspool ("Practical Earley Parsing", 2002).
 
 use std::collections::HashSet;
 

@@ -1,6 +1,8 @@
-//! Random grammars: ambiguous, left-recursive in all ways, with rules that may be empty, and with rules that derive nothing.
+//! Random grammars: ambiguous, left-recursive in all ways, with rules that may be empty, and with rules that derive
+//! nothing.
 //!
-//! `STRUCTGEN_SEED=N` takes others. `STRUCTGEN_VERDICTS=FILE` writes all verdicts, which `tests/conformance/llama_cpp_grammars.py` compares with those of llama.cpp's own code.
+//! `STRUCTGEN_SEED=N` takes others. `STRUCTGEN_VERDICTS=FILE` writes all verdicts, which
+//! `tests/conformance/llama_cpp_grammars.py` compares with those of llama.cpp's own code.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,5 @@
-//! Regular expressions against `regex-automata`, and grammars against an Earley recogniser that knows nothing of this project.
+//! Regular expressions against `regex-automata`, and grammars against an Earley recogniser that knows nothing of this
+//! project.
 //!
 //! By default some hundred of each; `STRUCTGEN_FULL=1` takes 10,000 patterns and 40,000 grammars.
 
@@ -10,7 +11,8 @@ use structgen::constraint::{CompiledConstraint, oracle};
 use structgen_tests::SplitMix;
 use structgen_tests::vocabularies::TestVocabulary;
 
-/// Walks along a text, and a little off it, and compares the mask of every state on the way with the oracle's. Returns how many were compared.
+/// Walks along a text, and a little off it, and compares the mask of every state on the way with the oracle's. Returns
+/// how many were compared.
 ///
 /// # Panics
 /// When two differ.

@@ -181,7 +181,8 @@ fn patterns_match_what_regex_automata_matches() {
         let Generated { pattern, samples } = generate(&mut random, depth);
         let whole = Regex::new(&format!(r"\A(?:{pattern})\z"));
         let (Ok(whole), Ok(anywhere)) = (whole, Regex::new(&pattern)) else {
-            // Names that come twice, or more than the crate likes to build; then it is refused here too, or for its size.
+            // Names that come twice, or more than the crate likes to build; then it is refused here too, or for its
+            // size.
             continue;
         };
         number += 1;

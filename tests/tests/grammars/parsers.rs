@@ -9,7 +9,8 @@ use serde::de::IgnoredAny;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::ALL_KEYWORDS;
 
-/// What another parser says of a text of the grammar; nothing where there is none, or where the text is beyond what it looks at.
+/// What another parser says of a text of the grammar; nothing where there is none, or where the text is beyond what it
+/// looks at.
 pub(crate) fn judge(grammar: &str, text: &str) -> Option<Result<(), String>> {
     Some(match grammar {
         "json" => said(serde_json::from_str::<IgnoredAny>(text)),

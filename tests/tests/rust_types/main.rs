@@ -1,5 +1,5 @@
-//! Profile `rust` keeps its word: what is written from the schema of a type deserialises into it, whatever the model wishes; or the type
-//! is refused when its constraint is made.
+//! Profile `rust` keeps its word: what is written from the schema of a type deserialises into it, whatever the model
+//! wishes; or the type is refused when its constraint is made.
 //!
 //! 400 texts per type by default; `STRUCTGEN_FULL=1` draws 4,000.
 

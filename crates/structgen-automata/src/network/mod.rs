@@ -92,8 +92,8 @@ pub struct Network {
     relations: Relations,
     /// Replaced when more of them are found.
     fresh: Mutex<FxHashMap<(NodeId, u32, Excluded), Fresh>>,
-    /// Whether more values begin at a node than an array can have items: by the depth where that matters, and by whether
-    /// objects whose members are counted are considered.
+    /// Whether more values begin at a node than an array can have items: by the depth where that matters, and by
+    /// whether objects whose members are counted are considered.
     many_values: Memo<(NodeId, u32, bool), bool>,
     guided: Guided,
     /// The number of arrays comparing their items that this network is nested in.

@@ -112,8 +112,8 @@ impl Call<'_> {
         Ok(next)
     }
 
-    /// Fails if it depends on texts that a sketch omits whether a terminal may end under a label. What follows an end is
-    /// live otherwise, as is every terminal in progress.
+    /// Fails if it depends on texts that a sketch omits whether a terminal may end under a label. What follows an end
+    /// is live otherwise, as is every terminal in progress.
     ///
     /// # Errors
     /// If it does.
@@ -125,8 +125,8 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the exact state after some bytes, or the offset of the first one that no text continues with. States that
-    /// are only passed through within one terminal are not created.
+    /// Returns the exact state after some bytes, or the offset of the first one that no text continues with. States
+    /// that are only passed through within one terminal are not created.
     ///
     /// # Errors
     /// If a limit is exceeded.

@@ -413,8 +413,8 @@ impl ObjectProgram {
 }
 
 impl ArrayProgram {
-    /// Returns the cost of the items that are missing after those counted, in an array with tallies, each with its comma;
-    /// `None` if the counts cannot be met.
+    /// Returns the cost of the items that are missing after those counted, in an array with tallies, each with its
+    /// comma; `None` if the counts cannot be met.
     fn items_left(
         &self,
         counts: &Counts,

@@ -52,8 +52,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["outputs", "events", "pretty"])]
     jsonl: bool,
     /// Number of texts to process in parallel, each in its own model session with its own copy of the weights, which is
-    /// opened when it is needed; at most 4 per core [default: the number of cores; 1 with --model, where one session batches texts; 8 with --server, where
-    /// it is the number of concurrent requests, without a maximum]
+    /// opened when it is needed; at most 4 per core [default: the number of cores; 1 with --model, where one session
+    /// batches texts; 8 with --server, where it is the number of concurrent requests, without a maximum]
     #[arg(long, value_name = "N", requires = "jsonl", value_parser = at_least_one::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Append to a file, and skip the input lines that it already covers. Line n of the file belongs to line n of the

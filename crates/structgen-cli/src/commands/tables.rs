@@ -88,8 +88,8 @@ enum Value {
     Dropped,
 }
 
-/// Appends a flag of [`OutputArgs`](crate::output::OutputArgs), or several one-letter ones, for the other executable: it
-/// has no `-o`, so that is written out, and its messages have no colours. Returns `None` for any other flag.
+/// Appends a flag of [`OutputArgs`](crate::output::OutputArgs), or several one-letter ones, for the other executable:
+/// it has no `-o`, so that is written out, and its messages have no colours. Returns `None` for any other flag.
 fn push_flag(flag: &str, flags: &mut Vec<OsString>) -> Option<Value> {
     let Some(letters) = flag.strip_prefix('-').filter(|it| !it.starts_with('-')) else {
         let (name, value) = flag.split_once('=').unzip();

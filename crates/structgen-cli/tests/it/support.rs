@@ -11,7 +11,8 @@ pub(crate) fn structgen<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item 
     command
 }
 
-/// Runs a command in a shell with a limit on file sizes, in blocks of 512 or of 1,024 bytes: a full disk for one process.
+/// Runs a command in a shell with a limit on file sizes, in blocks of 512 or of 1,024 bytes: a full disk for one
+/// process.
 #[cfg(target_os = "linux")]
 pub(crate) fn on_full_disk(command: &Command, blocks: u64) -> Command {
     let mut shell = Command::new("sh");

@@ -49,7 +49,8 @@ pub struct Request<C> {
     pub options: GenerateOptions,
     /// How outputs are searched for.
     pub strategy: Strategy,
-    /// Requests with a higher priority are admitted first; among equals, those of each client in turn, the earlier first.
+    /// Requests with a higher priority are admitted first; among equals, those of each client in turn, the earlier
+    /// first.
     pub priority: i32,
     /// Whose request it is. Clients have equal shares of an [`Engine`](crate::Engine): one with many waiting requests
     /// does not delay another with few.

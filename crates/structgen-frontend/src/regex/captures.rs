@@ -62,7 +62,8 @@ pub fn parse_named(pattern: &str, options: RegexOptions) -> Result<Option<Gramma
     Ok(Some(lowering.builder.finish(root, JsonForm::generate())))
 }
 
-/// Returns whether the pattern may have a named group. What looks like one may be part of a class or begin a look-behind.
+/// Returns whether the pattern may have a named group. What looks like one may be part of a class or begin a
+/// look-behind.
 fn has_named(pattern: &str) -> bool {
     pattern.contains("(?P<") || pattern.contains("(?<")
 }

@@ -2,9 +2,9 @@
 //!
 //! At every position of a match, some groups have matched, each a certain text: their *assignment*. A part of the
 //! pattern leads from the assignment before it to one or more after it, each by a set of texts of its own. A group that
-//! is referred to later is therefore split by its texts, `(a|b)` into `a` and `b`, and a reference matches the text that
-//! its group has in the assignment. Groups that nothing refers to later are left out of assignments, so that the ways
-//! meet again after the last reference.
+//! is referred to later is therefore split by its texts, `(a|b)` into `a` and `b`, and a reference matches the text
+//! that its group has in the assignment. Groups that nothing refers to later are left out of assignments, so that the
+//! ways meet again after the last reference.
 //!
 //! A group keeps the text that it matched last. In ECMA-262, a reference to a group that has not matched matches the
 //! empty text, and each round of a repetition resets the groups in it; in Python, such a reference matches nothing.

@@ -71,7 +71,8 @@ fn of_longer_tokens_jumps_save_more() {
         ["Ġ", "\""],
         ["7", ","],
     ];
-    // `{` `"` `id` `":` ` ` | `7,` | ` "` `o` `k` `":` ` ` `true` `}`: alone in their masks are `{`, the first `"`, both ` `, `o`, `k` and `}`.
+    // `{` `"` `id` `":` ` ` | `7,` | ` "` `o` `k` `":` ` ` `true` `}`: alone in their masks are `{`, the first `"`,
+    // both ` `, `o`, `k` and `}`.
     assert_eq!(counts(&member(), MEMBER, &merges), [13, 7, 12, 2, 0]);
 }
 
@@ -89,7 +90,8 @@ fn what_may_belong_to_a_longer_token_is_left_to_the_model() {
 fn another_tokenisation_of_the_text_is_no_saving() {
     let schema = json!({"enum": ["abX", "abY"]});
     let merges = [["b", "X"], ["a", "b"]];
-    // `"` is saved. `"ab` then ends in `ab`, and no token goes on behind it; with X it is `"` `a` `bX` `"`. `a` and `bX` are the model's.
+    // `"` is saved. `"ab` then ends in `ab`, and no token goes on behind it; with X it is `"` `a` `bX` `"`. `a` and
+    // `bX` are the model's.
     assert_eq!(counts(&schema, r#""abX""#, &merges), [4, 2, 2, 2, 1]);
     // `"` `ab` | `Y` | `"`
     assert_eq!(counts(&schema, r#""abY""#, &merges), [4, 2, 3, 2, 0]);

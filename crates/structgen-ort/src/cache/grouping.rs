@@ -16,9 +16,9 @@ pub(super) struct Group {
     pub(super) is_block: bool,
 }
 
-/// The number of runs in which a copy of rows has to pay for itself: requests come and go, and with each of them the rows
-/// of a group change. A position takes twice as long to be copied as to be moved in a run, since the copy is fresh memory;
-/// that is counted here as well.
+/// The number of runs in which a copy of rows has to pay for itself: requests come and go, and with each of them the
+/// rows of a group change. A position takes twice as long to be copied as to be moved in a run, since the copy is fresh
+/// memory; that is counted here as well.
 const RUNS: usize = 4;
 
 impl Group {

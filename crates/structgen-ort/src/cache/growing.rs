@@ -173,7 +173,8 @@ impl GrowingRows {
         joined.collect()
     }
 
-    /// A block of these rows, in this order and no others: the one that they have, or a new one, which they have from then on.
+    /// A block of these rows, in this order and no others: the one that they have, or a new one, which they have from
+    /// then on.
     pub(crate) fn assemble(&mut self, rows: &[RowId]) -> Result<Arc<Block>, ModelError> {
         if let Some((block, len)) = self.common_block(rows)
             && len == block.len

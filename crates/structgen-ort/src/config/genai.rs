@@ -190,8 +190,8 @@ fn stages(decoder: &Fields<'_>, pipeline: &Value) -> Result<Vec<GraphFile>, Load
     }
 }
 
-/// The context that models of this type were first trained for, where onnxruntime-genai's builder gives them two sets of
-/// rotary factors. Its configuration does not name it, and its runtime knows it by the type as well.
+/// The context that models of this type were first trained for, where onnxruntime-genai's builder gives them two sets
+/// of rotary factors. Its configuration does not name it, and its runtime knows it by the type as well.
 fn long_rope_border(model_type: &str) -> Option<usize> {
     match model_type {
         "phi3" | "phi3v" | "phi4mm" | "phimoe" => Some(4096),

@@ -1,9 +1,9 @@
 //! Rows of an encoder-decoder: the tokens of a text up to the one that starts the output are the encoder's input, and
 //! those from there on are the decoder's.
 //!
-//! So a text is one list of tokens here as everywhere, and strategies, prefixes and forks need know nothing of encoders:
-//! a row whose output has not begun holds tokens that nothing was computed of, and costs nothing to cut, to fork or to
-//! run in pieces.
+//! So a text is one list of tokens here as everywhere, and strategies, prefixes and forks need know nothing of
+//! encoders: a row whose output has not begun holds tokens that nothing was computed of, and costs nothing to cut, to
+//! fork or to run in pieces.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

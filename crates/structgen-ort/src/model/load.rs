@@ -40,8 +40,8 @@ pub struct LoadOptions {
     pub device: Device,
     /// The suffix of a quantised file, such as `quantized`, `int8`, `fp16` or `q4`; none takes the plain file.
     pub variant: Option<String>,
-    /// Whether every token of every row is run by itself: slower, and then a text does not depend on what is run with it
-    /// even where activations are quantised by scales of a whole run ([`LoadNote::DynamicQuantization`]).
+    /// Whether every token of every row is run by itself: slower, and then a text does not depend on what is run with
+    /// it even where activations are quantised by scales of a whole run ([`LoadNote::DynamicQuantization`]).
     pub single_tokens: bool,
 }
 

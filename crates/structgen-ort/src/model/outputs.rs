@@ -68,7 +68,8 @@ pub(super) struct Outputs {
     hidden: Option<Kept>,
 }
 
-/// Where numbers of a row are: the run of the session, the row in it, and how many of its last positions were asked for.
+/// Where numbers of a row are: the run of the session, the row in it, and how many of its last positions were asked
+/// for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OutputPlace {
     pub(super) run: usize,

@@ -26,8 +26,8 @@ use crate::signature::Form;
 const FILLER: [TokenId; 1] = [TokenId(0)];
 
 impl OrtModel {
-    /// Keeps rows in buffers from now on. That the graph can write to them, the first attempt of [`probe`](super::probe)
-    /// shows.
+    /// Keeps rows in buffers from now on. That the graph can write to them, the first attempt of
+    /// [`probe`](super::probe) shows.
     pub(super) fn share_buffers(&mut self) -> Result<(), LoadError> {
         let mut forms = self.graph.signature.cache.iter().map(|tensor| tensor.form);
         let reason = match forms.find(|&form| form != Form::Heads) {

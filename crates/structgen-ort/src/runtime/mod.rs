@@ -55,8 +55,8 @@ impl Runtime {
     ///
     /// # Errors
     /// [`RuntimeError::NotFound`] says where it looked and what was wrong with each find. [`RuntimeError::OtherLoaded`]
-    /// when an explicit path differs from the library that is loaded already. [`RuntimeError::Damaged`] when the one that
-    /// was installed is no longer what it was: another would be taken in silence, and a damaged one crashes.
+    /// when an explicit path differs from the library that is loaded already. [`RuntimeError::Damaged`] when the one
+    /// that was installed is no longer what it was: another would be taken in silence, and a damaged one crashes.
     pub fn load(search: &Search) -> Result<&'static Self, RuntimeError> {
         let _guard = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(runtime) = RUNTIME.get() {

@@ -1,5 +1,5 @@
-//! Encoder-decoders: the outputs are those of transformers (`fixtures/make_encoder_decoders.py`), whatever is run together
-//! and however a text is cut into runs.
+//! Encoder-decoders: the outputs are those of transformers (`fixtures/make_encoder_decoders.py`), whatever is run
+//! together and however a text is cut into runs.
 
 use std::fs;
 

@@ -14,8 +14,8 @@ use super::text_units::TextUnits;
 /// in German, and 1.234 in English.
 const OTHER_MARK: f64 = -2.0;
 
-/// The logarithm of how probable it is that digits inside a longer number, such as the 234 of `1 234,50`, are a value of
-/// their own.
+/// The logarithm of how probable it is that digits inside a longer number, such as the 234 of `1 234,50`, are a value
+/// of their own.
 const PART_OF_NUMBER: f64 = -3.0;
 
 /// The logarithm of how probable it is that digits after letters, as in `west-2` or `LF1M`, are a value of their own.
@@ -84,7 +84,8 @@ fn digits(span: &Range<usize>, text: &str) -> Range<usize> {
     }
 }
 
-/// Those of some numbers, in the order of their places, that are written in groups after spaces. None is within another.
+/// Those of some numbers, in the order of their places, that are written in groups after spaces. None is within
+/// another.
 fn grouped_numbers<'s>(
     input: &Input,
     spans: impl Iterator<Item = &'s Range<usize>>,

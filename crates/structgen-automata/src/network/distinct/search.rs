@@ -62,8 +62,8 @@ impl Item {
     ///
     /// The search is best first, guided by the cost of the item alone (Hart, Nilsson, Raphael, 1968). That heuristic
     /// may be too high, so the completion may not be the shortest; but for any text that is not excluded, the cost is
-    /// at most its [bound](super::Completion::bound). The states on the path to a completion are live as well, each dearer than
-    /// the next by the weight of the byte between them, which keeps costs consistent between searches.
+    /// at most its [bound](super::Completion::bound). The states on the path to a completion are live as well, each
+    /// dearer than the next by the weight of the byte between them, which keeps costs consistent between searches.
     pub(super) fn completion(
         &mut self,
         pair: Pair,

@@ -12,6 +12,12 @@ use structgen_grammar::{
 };
 use structgen_vocab::{TokenId, Vocabulary};
 
+#[path = "../../../../../tests/src/random.rs"]
+#[allow(unreachable_pub, reason = "shared with the tests of the whole")]
+mod random;
+
+pub(crate) use random::SplitMix;
+
 /// All bytes, and tokens that cross the boundaries of everything in JSON.
 pub(crate) fn vocabulary() -> Arc<VocabularyTables> {
     vocabulary_with(&[])
@@ -129,26 +135,9 @@ pub(crate) fn try_compile(
     CompiledConstraint::new(grammar, tables, &options)
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-pub(crate) struct SplitMix(u64);
-
-impl SplitMix {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % n as u64) as usize
-    }
-}
-
 /// Walks at random and compares in every state: masks, acceptance of each token, and the completion cost.
 pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budget: u64) -> Vec<u8> {
-    let mut random = SplitMix(seed);
+    let mut random = SplitMix::new(seed);
     let mut matcher = constraint.matcher();
     let mut text = Vec::new();
     let budget = budget.max(matcher.completion_cost().unwrap());
@@ -217,7 +206,7 @@ pub(crate) fn walk_and_compare(constraint: &CompiledConstraint, seed: u64, budge
 
 /// Walks at random without a budget, and checks that in every state some token lowers the cost.
 pub(crate) fn walk_and_hold(constraint: &CompiledConstraint, seed: u64, length: usize) {
-    let mut random = SplitMix(seed);
+    let mut random = SplitMix::new(seed);
     let mut matcher = constraint.matcher();
     let mut text = Vec::new();
     for _ in 0..length {

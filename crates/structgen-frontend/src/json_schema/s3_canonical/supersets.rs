@@ -1,7 +1,7 @@
 //! Proofs about all valid values, including those that are not compiled.
 //!
-//! Of some formats only a subset is compiled, and the profile `rust` leaves out what Rust types do not accept. Nodes are
-//! then subsets of the valid values: what is generated is valid, but an empty node does not prove that no value is
+//! Of some formats only a subset is compiled, and the profile `rust` leaves out what Rust types do not accept. Nodes
+//! are then subsets of the valid values: what is generated is valid, but an empty node does not prove that no value is
 //! valid. So there is a second canonical form whose nodes are supersets, in which a negation is the complement of a
 //! subset. Only what is empty there too contradicts. It is built on demand: most schemas are not narrowed.
 

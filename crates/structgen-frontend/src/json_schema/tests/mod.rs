@@ -38,8 +38,8 @@ fn judge(schema: &Json<'_>, instances: &[Json<'_>], options: &SchemaOptions) -> 
         let mut verdicts = Vec::with_capacity(instances.len());
         for instance in instances {
             let verdict = canonical.contains(node, instance)?;
-            // Validating keyword by keyword, without the canonical form, must agree; only a value that is left out may be
-            // valid and not in the canonical form.
+            // Validating keyword by keyword, without the canonical form, must agree; only a value that is left out may
+            // be valid and not in the canonical form.
             let is_narrowed = |(_, effect): &(_, Effect)| matches!(effect, Effect::Narrowed { .. });
             let is_narrowed =
                 options.profile == Profile::Rust || canonical.notes.iter().any(is_narrowed);
