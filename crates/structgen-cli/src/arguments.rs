@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
 use crate::error::{DONE, Failure};
+use crate::settings::parameters;
 
 /// Parses the arguments. One that begins with a minus sign and contains a space is a text, unless it is an option.
 pub(crate) fn parse(command: impl Fn() -> Command) -> Result<ArgMatches, clap::Error> {
@@ -14,11 +16,37 @@ pub(crate) fn parse(command: impl Fn() -> Command) -> Result<ArgMatches, clap::E
         match error.kind() {
             // The error about a misspelt option is that of the first attempt, which has suggestions.
             ErrorKind::UnknownArgument => {
-                { with_minus_texts(command()).try_get_matches() }.map_err(|_| error)
+                { with_minus_texts(command()).try_get_matches() }.map_err(|_| with_parameter(error))
             }
             _ => Err(error),
         }
     })
+}
+
+/// Suggests the parameter that has the name of an unknown flag, if the command has parameters.
+fn with_parameter(mut error: clap::Error) -> clap::Error {
+    let text = |kind| error.get(kind).map(ToString::to_string);
+    let flag = text(ContextKind::InvalidArg).unwrap_or_default();
+    let usage = text(ContextKind::Usage).unwrap_or_default();
+    let name = flag.trim_start_matches('-').replace('-', "_");
+    let rows = parameters();
+    let mut named = rows.iter().map(|row| row.name).filter(|own| {
+        let last = own.rsplit('.').next();
+        *own == name || last == Some(&name)
+    });
+    let has_parameters = ["generate", "extract"]
+        .iter()
+        .any(|command| usage.contains(command));
+    if let Some(own) = named
+        .next()
+        .filter(|_| has_parameters && flag.starts_with("--"))
+    {
+        let tip = StyledStr::from(format!(
+            "'--set {own}=VALUE' sets this; see 'structgen params {own}'"
+        ));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
 }
 
 /// Lets texts begin with a minus sign.

@@ -144,6 +144,22 @@ fn a_parameter_that_a_command_would_ignore_is_refused_with_both_names() {
 
 /// Files of parameters are checked like `--set`.
 #[test]
+fn a_flag_that_is_a_parameter_is_told_how_to_set_it() {
+    for (command, flag, parameter) in [
+        ("generate", "--device", "model.device"),
+        ("extract", "--top-a", "top_a"),
+        ("generate", "--strict", "schema.strict"),
+    ] {
+        let tip = format!("--set {parameter}=VALUE");
+        run(&mut structgen([command, flag, "text"])).is_bad_input(&[flag, &tip]);
+    }
+    for (command, flag) in [("check", "--device"), ("generate", "--devicee")] {
+        let refused = run(&mut structgen([command, flag, "text"]));
+        assert!(!refused.err.contains("--set"), "{refused:?}");
+    }
+}
+
+#[test]
 fn a_file_of_parameters_has_the_tables_of_models_chats_and_tools() {
     let dir = tempfile::tempdir().unwrap();
     let generate = |toml: &str, flags: &[&str]| {
