@@ -7,11 +7,11 @@ import pathlib
 import re
 
 LIST = pathlib.Path(__file__).parent / "../crates/structgen/src/reader/articles.txt"
-ARTICLE = re.compile(rf"(?:(?:{'|'.join(sorted(set(LIST.read_text().split())))})\s+|l['’])(?=\w)")
+ARTICLE = re.compile(rf"(?:(?:{'|'.join(sorted(set(LIST.read_text().split())))})\s+|l['’])(?=[^\W_])")
 
 
 def without_article(text):
-    """The text without articles in small letters at its beginning. A capital letter may begin a title."""
+    """The text without lowercase articles at its beginning. A capital letter may begin a title."""
     while m := ARTICLE.match(text):
         text = text[m.end() :]
     return text

@@ -30,9 +30,13 @@ impl Stages {
             }
         }
         for statement in code(root).split(';') {
-            let Some(path) = statement.trim().strip_prefix("pub use ") else {
+            let Some((attributes, path)) = statement.split_once("pub use ") else {
                 continue;
             };
+            let is_attribute = |line: &str| line.trim().is_empty() || line.trim().starts_with("#[");
+            if !attributes.lines().all(is_attribute) {
+                continue;
+            }
             let Some((module, names)) = path.split_once("::") else {
                 continue;
             };

@@ -6,45 +6,46 @@ use std::process::ExitCode;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
+use structgen::decode::params::Parameter;
 
 use crate::error::{DONE, Failure};
-use crate::settings::parameters;
+use crate::settings::{parameters, scope};
 
 /// Parses the arguments. One that begins with a minus sign and contains a space is a text, unless it is an option.
 pub(crate) fn parse(command: impl Fn() -> Command) -> Result<ArgMatches, clap::Error> {
     command().try_get_matches().or_else(|error| {
         match error.kind() {
             // The error about a misspelt option is that of the first attempt, which has suggestions.
-            ErrorKind::UnknownArgument => {
-                { with_minus_texts(command()).try_get_matches() }.map_err(|_| with_parameter(error))
-            }
+            ErrorKind::UnknownArgument => { with_minus_texts(command()).try_get_matches() }
+                .map_err(|_| with_parameters(error)),
             _ => Err(error),
         }
     })
 }
 
-/// Suggests the parameter that has the name of an unknown flag, if the command has parameters.
-fn with_parameter(mut error: clap::Error) -> clap::Error {
+/// Suggests the parameters of the command that have the name of an unknown flag.
+fn with_parameters(mut error: clap::Error) -> clap::Error {
     let text = |kind| error.get(kind).map(ToString::to_string);
     let flag = text(ContextKind::InvalidArg).unwrap_or_default();
     let usage = text(ContextKind::Usage).unwrap_or_default();
-    let name = flag.trim_start_matches('-').replace('-', "_");
+    let Some(name) = flag.strip_prefix("--").map(|name| name.replace('-', "_")) else {
+        return error;
+    };
+    let is_named = |row: &Parameter| row.name.rsplit('.').next() == Some(&name);
+    let is_for =
+        |row: &Parameter| { usage.split_whitespace() }.any(|command| scope(row).includes(command));
     let rows = parameters();
-    let mut named = rows.iter().map(|row| row.name).filter(|own| {
-        let last = own.rsplit('.').next();
-        *own == name || last == Some(&name)
-    });
-    let has_parameters = ["generate", "extract"]
-        .iter()
-        .any(|command| usage.contains(command));
-    if let Some(own) = named
-        .next()
-        .filter(|_| has_parameters && flag.starts_with("--"))
-    {
-        let tip = StyledStr::from(format!(
-            "'--set {own}=VALUE' sets this; see 'structgen params {own}'"
-        ));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    let tips = { rows.iter() }
+        .filter(|row| is_named(row) && is_for(row))
+        .map(|row| {
+            StyledStr::from(format!(
+                "'--set {0}=VALUE' sets {0}: {1}",
+                row.name, row.help
+            ))
+        });
+    let tips: Vec<StyledStr> = tips.collect();
+    if !tips.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
 }

@@ -31,9 +31,9 @@ impl Matcher {
     /// Checks a text from here on, without accepting it. Returns `None` if it matches and the output may end after it,
     /// otherwise where it stops matching. A text has no tokens, so limits on tokens do not apply.
     ///
-    /// The states of a text of any length take at most one and a half times
-    /// [`state_bytes`](crate::ConstraintOptions::state_bytes). A text whose end depends on more of them exceeds a
-    /// limit.
+    /// The states of a text of any length take about one and a half times
+    /// [`state_bytes`](crate::ConstraintOptions::state_bytes) at most; some 70,000 states are allowed whatever they take.
+    /// A text whose end depends on more of them exceeds a limit.
     ///
     /// # Errors
     /// If a limit is exceeded.
@@ -75,7 +75,7 @@ impl Read {
         let mut state = match self.state {
             None => start,
             Some((epoch, state)) if epoch == visit.states.epoch => state,
-            Some(_) => again(visit, start, &self.route)?,
+            Some(_) => again(visit, start, &self.route, &mut work)?,
         };
         let mut gauge = visit.states.gauge(most_bytes(visit));
         for at in self.bytes..text.len() {
@@ -119,13 +119,19 @@ fn most_bytes(visit: &Visit<'_>) -> usize {
     visit.states.bytes.saturating_add(visit.states.bytes / 2)
 }
 
-/// Returns the state after bytes that lead to it.
-fn again(visit: &Visit<'_>, start: SetId, route: &[u8]) -> Result<SetId, LimitExceeded> {
+/// Returns the state after bytes that lead to it, and adds the work of reading them.
+fn again(
+    visit: &Visit<'_>,
+    start: SetId,
+    route: &[u8],
+    work: &mut u64,
+) -> Result<SetId, LimitExceeded> {
     let room = visit.room_for_one(most_bytes(visit));
     let mut state = start;
     for (at, byte) in route.iter().enumerate() {
         let visit = visit.again();
         state = taken(&visit, state, *byte)?;
+        *work += visit.network.work();
         check_between(&visit, at)?;
     }
     room.check()?;

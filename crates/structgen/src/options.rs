@@ -115,8 +115,8 @@ impl ModelOptions {
     }
 
     /// Opens the sessions of [workers](ModelOptions::with_workers) when they are needed: another one once a request
-    /// waits and all are busy. If one cannot be opened, such as for lack of memory, the others do its work. By default,
-    /// all are opened when the model is loaded.
+    /// waits and all are busy. If one cannot be opened, such as for lack of memory, the others do its work. The model's
+    /// files must stay as they are until then. By default, all are opened when the model is loaded.
     #[must_use]
     pub fn with_workers_on_demand(mut self) -> Self {
         self.workers_on_demand = true;

@@ -63,10 +63,15 @@ impl Scope {
         }
     }
 
+    /// Returns whether a parameter may have an effect on a command.
+    pub(crate) fn includes(self, command: &str) -> bool {
+        self.parts().0.contains(&command)
+    }
+
     /// Returns why a parameter has no effect on a command that lacks the scope.
     pub(crate) fn reason(self, command: &str) -> String {
-        let (commands, flags) = self.parts();
-        match commands.contains(&command) && !flags.is_empty() {
+        let (_, flags) = self.parts();
+        match self.includes(command) && !flags.is_empty() {
             true => format!("has no effect on {command} without {flags}"),
             false => format!("is for {self}, and has no effect on {command}"),
         }

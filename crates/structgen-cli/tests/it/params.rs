@@ -145,17 +145,22 @@ fn a_parameter_that_a_command_would_ignore_is_refused_with_both_names() {
 /// Files of parameters are checked like `--set`.
 #[test]
 fn a_flag_that_is_a_parameter_is_told_how_to_set_it() {
-    for (command, flag, parameter) in [
-        ("generate", "--device", "model.device"),
-        ("extract", "--top-a", "top_a"),
-        ("generate", "--strict", "schema.strict"),
-    ] {
-        let tip = format!("--set {parameter}=VALUE");
-        run(&mut structgen([command, flag, "text"])).is_bad_input(&[flag, &tip]);
-    }
-    for (command, flag) in [("check", "--device"), ("generate", "--devicee")] {
+    let tips = |command, flag: &str| -> Vec<String> {
         let refused = run(&mut structgen([command, flag, "text"]));
-        assert!(!refused.err.contains("--set"), "{refused:?}");
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains(flag), "{refused:?}");
+        let tips = refused.err.split("--set ").skip(1);
+        tips.map(|tip| tip.split('=').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(tips("generate", "--device"), ["model.device"]);
+    assert_eq!(tips("extract", "--top-a"), ["top_a"]);
+    let documents = ["schema.documents", "chat.documents"];
+    assert_eq!(tips("generate", "--documents"), documents);
+    // Chats are for `generate` alone, and other commands have no parameters.
+    assert_eq!(tips("extract", "--documents"), documents[..1]);
+    for (command, flag) in [("check", "--device"), ("generate", "--devicee")] {
+        assert!(tips(command, flag).is_empty());
     }
 }
 

@@ -109,8 +109,12 @@ impl Shared {
 
     /// Frees the places in the queue of requests that were cancelled.
     fn remove_ended(&self) {
-        if self.queue().remove_ended() {
+        let mut queue = self.queue();
+        if queue.remove_ended() {
             self.changed.notify_one();
+            if queue.needs_worker() {
+                self.needed.notify_one();
+            }
         }
     }
 }
@@ -154,7 +158,8 @@ impl Engine {
     }
 
     /// Creates an engine that opens more schedulers on demand: another one once a request waits and all are busy. They
-    /// must have the same model and the same settings. If one of `more` returns `None`, the others do its work.
+    /// must have the same model and the same settings. If one of `more` returns `None`, the others do its work. Dropping
+    /// the engine waits for one that is being opened.
     ///
     /// # Errors
     /// [`GenerateError::NoWorker`] if the system cannot start a thread.
@@ -247,7 +252,14 @@ impl Engine {
         let has_events = request.has_events();
         // Outputs beyond the limit must not take memory before they are refused.
         let count = request.count();
-        handle.shared.queue().check_room(count, &handle.limits)?;
+        {
+            let mut queue = handle.shared.queue();
+            let room = queue.check_room(count, &handle.limits);
+            if queue.needs_worker() {
+                handle.shared.needed.notify_one();
+            }
+            room?;
+        }
         let tasks = request.tasks(&resources)?;
         let bytes_per_token = handle.target.cache_bytes_per_token;
         for task in &tasks.tasks {

@@ -21,7 +21,7 @@ pub(super) struct Queue {
     ended: Vec<Ended>,
     /// The number of workers that have not stopped.
     pub(super) workers: usize,
-    /// The number of those that are idle.
+    /// The number of those that are idle: each takes a request as soon as there is one.
     pub(super) idle: usize,
     /// The number of those that have no scheduler yet.
     pub(super) unopened: usize,
@@ -109,9 +109,17 @@ impl Queue {
         limits.check_queue(self.tasks.saturating_add(more))
     }
 
-    /// Returns whether a request waits that no worker is about to take.
+    /// Returns whether a request waits that no worker is about to take, or has ended and no worker is left to tell its
+    /// submitter.
     pub(super) fn needs_worker(&self) -> bool {
-        self.idle == 0 && self.waiting.len() > self.opening
+        let is_any_open = self.workers > self.unopened;
+        let is_orphaned = !self.ended.is_empty() && !is_any_open && self.opening == 0;
+        is_orphaned || self.waiting.len() > self.idle + self.opening
+    }
+
+    /// Returns whether more requests wait than there are workers that start one at once, or after opening a scheduler.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.waiting.len() > self.idle + self.unopened
     }
 
     /// Returns whether there is nothing to do for a worker.
@@ -209,18 +217,67 @@ mod tests {
         assert_eq!((turns.take(2, 1), turns.next.len()), (9, 1));
     }
 
+    fn submission(client: u64, priority: i32) -> Submission {
+        let tasks = Tasks {
+            tasks: Vec::new(),
+            priority,
+            client,
+            deadline: None,
+        };
+        let channel = Arc::new(Channel::new(false, Arc::default()));
+        Submission { tasks, channel }
+    }
+
+    fn cancelled() -> Submission {
+        let is_stopped = Arc::new(true.into());
+        Submission {
+            channel: Arc::new(Channel::new(false, is_stopped)),
+            ..submission(1, 0)
+        }
+    }
+
+    #[test]
+    fn a_worker_is_needed_for_what_no_other_takes() {
+        let mut queue = Queue {
+            workers: 3,
+            unopened: 2,
+            idle: 1,
+            ..Queue::default()
+        };
+        assert!(!queue.needs_worker());
+        queue.insert(submission(1, 0));
+        assert!(!queue.needs_worker());
+        queue.insert(submission(1, 0));
+        assert!(queue.needs_worker() && !queue.is_crowded());
+        queue.opening = 1;
+        assert!(!queue.needs_worker());
+        queue.insert(submission(1, 0));
+        queue.insert(submission(1, 0));
+        assert!(queue.needs_worker() && queue.is_crowded());
+    }
+
+    #[test]
+    fn a_worker_is_needed_for_ended_requests_if_none_is_open() {
+        let mut queue = Queue {
+            workers: 2,
+            unopened: 1,
+            ..Queue::default()
+        };
+        queue.insert(cancelled());
+        assert!(queue.remove_ended());
+        // The open one tells its submitter.
+        assert!(!queue.needs_worker());
+        queue.workers = 1;
+        assert!(queue.needs_worker());
+        queue.opening = 1;
+        assert!(!queue.needs_worker());
+    }
+
     #[test]
     fn requests_start_by_priority_and_then_each_client_in_turn() {
         let mut queue = Queue::default();
         for (client, priority) in [(1, 0), (1, 0), (1, 0), (2, 0), (3, 1), (2, 0)] {
-            let tasks = Tasks {
-                tasks: Vec::new(),
-                priority,
-                client,
-                deadline: None,
-            };
-            let channel = Arc::new(Channel::new(false, Arc::default()));
-            queue.insert(Submission { tasks, channel });
+            queue.insert(submission(client, priority));
         }
         let popped = std::iter::from_fn(|| queue.pop());
         let clients: Vec<u64> = popped.map(|it| it.tasks.client).collect();

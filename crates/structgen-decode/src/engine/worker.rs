@@ -19,6 +19,8 @@ pub(super) struct Worker {
     scheduler: Scheduler,
     shared: Arc<Shared>,
     runs: BTreeMap<Ticket, Active>,
+    /// Whether it is counted as idle.
+    is_idle: bool,
 }
 
 /// A request of this worker.
@@ -30,12 +32,15 @@ struct Active {
 }
 
 impl Worker {
+    /// Creates a worker, which is idle.
     pub(super) fn new(number: usize, scheduler: Scheduler, shared: Arc<Shared>) -> Self {
+        shared.queue().idle += 1;
         Self {
             number,
             scheduler,
             shared,
             runs: BTreeMap::new(),
+            is_idle: true,
         }
     }
 
@@ -53,17 +58,16 @@ impl Worker {
             // The counts must be right after a panic, too.
             false => catch_unwind(AssertUnwindSafe(open)).ok().flatten(),
         };
+        // Idle before it stops opening, so that nobody opens another one for the same request.
+        let worker = scheduler.map(|scheduler| Self::new(number, scheduler, Arc::clone(&shared)));
         let mut queue = shared.queue();
         queue.opening -= 1;
         queue.unopened -= 1;
         drop(queue);
-        match scheduler {
-            Some(scheduler) => Some(Self::new(number, scheduler, shared)),
-            None => {
-                leave(&shared);
-                None
-            }
+        if worker.is_none() {
+            leave(&shared);
         }
+        worker
     }
 
     /// Runs requests until the engine and its runs are dropped.
@@ -79,6 +83,10 @@ impl Worker {
             });
             if !ended.is_empty() {
                 self.report();
+            }
+            // Before anyone who waits for an output can submit more.
+            if self.scheduler.is_idle() {
+                self.become_idle();
             }
             for (ticket, outcome) in ended {
                 if let Some(active) = self.runs.remove(&ticket) {
@@ -98,19 +106,29 @@ impl Worker {
         }
     }
 
+    fn become_idle(&mut self) {
+        if !self.is_idle {
+            self.shared.queue().idle += 1;
+            self.is_idle = true;
+        }
+    }
+
     /// Takes requests from the queue, and waits for one if there is nothing else to do. Returns whether there is
     /// anything to do.
     fn take_in(&mut self) -> bool {
         let shared = Arc::clone(&self.shared);
-        let mut queue = shared.queue();
         if self.scheduler.is_idle() {
-            queue.idle += 1;
+            self.become_idle();
+        }
+        let mut queue = shared.queue();
+        if self.is_idle {
             let has_nothing = |queue: &mut Queue| queue.is_empty() && !queue.is_closed;
             queue = shared
                 .changed
                 .wait_while(queue, has_nothing)
                 .unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
+            self.is_idle = false;
         }
         queue.remove_ended();
         let ended = queue.take_ended();
@@ -140,14 +158,14 @@ impl Worker {
         !is_over
     }
 
-    /// Returns whether this worker should take the next request: an idle one takes any, and it leaves to other idle
-    /// workers what they could start at once, and to those without a scheduler what they open one for.
+    /// Returns whether this worker should take the next request: an idle one takes any, and it leaves one to each worker
+    /// that could start it at once, or after opening a scheduler.
     fn takes_next(&self, queue: &Queue) -> bool {
         let has_room = || {
             let next = queue.next_size();
             next.is_some_and(|next| self.scheduler.has_room_for(next))
         };
-        self.scheduler.is_idle() || (queue.idle + queue.unopened == 0 && has_room())
+        self.scheduler.is_idle() || (queue.is_crowded() && has_room())
     }
 
     /// Ends a request that was cancelled, or whose time was over, while it waited.
@@ -207,6 +225,9 @@ impl Drop for Worker {
     fn drop(&mut self) {
         for active in self.runs.values() {
             active.channel.end(Err(GenerateError::Stopped));
+        }
+        if self.is_idle {
+            self.shared.queue().idle -= 1;
         }
         leave(&self.shared);
     }

@@ -116,9 +116,11 @@ impl Form {
         }
     }
 
-    /// Returns whether the text may be refused at a byte although it violates no keyword.
-    pub(super) fn may_decide(&self, text: &[u8], offset: usize, outline: &Outline) -> bool {
-        !self.partial.is_empty() || self.limit(text, offset, outline).is_some()
+    /// Returns whether the text may be refused at a byte although it violates no keyword: at a limit, or in a string if
+    /// some format is accepted in part.
+    pub(super) fn may_be_undecided(&self, text: &[u8], offset: usize, outline: &Outline) -> bool {
+        let may_be_left_out = !self.partial.is_empty() && outline.string_at(text, offset).is_some();
+        may_be_left_out || self.limit(text, offset, outline).is_some()
     }
 
     /// Returns the format of which the profile leaves out the string that contains a byte.

@@ -255,7 +255,7 @@ impl Explainer {
         // Usually no keyword has to be checked to see that it is known.
         self.schema.as_ref()?;
         let outline = Outline::of(text);
-        if !self.form.may_decide(text, mismatch.offset, &outline) {
+        if !self.form.may_be_undecided(text, mismatch.offset, &outline) {
             return None;
         }
         let explanation = self.explain_mismatch(text, mismatch.clone());

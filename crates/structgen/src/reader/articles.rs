@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use super::text_units::TextUnits;
 
-/// Articles in small letters, in all languages. Those with a capital letter may begin a title.
+/// Lowercase articles of English, German, French and Spanish, whatever the language of the text. Those with a capital
+/// letter may begin a title.
 static ARTICLES: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("articles.txt").split_whitespace().collect());
 

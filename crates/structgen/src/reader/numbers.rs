@@ -18,7 +18,8 @@ const OTHER_MARK: f64 = -2.0;
 /// of their own.
 const PART_OF_NUMBER: f64 = -3.0;
 
-/// The logarithm of how probable it is that digits after letters, as in `west-2` or `LF1M`, are a value of their own.
+/// The logarithm of how probable it is that digits right after letters, as in `west-2` or `LF1M`, are a value of their
+/// own.
 const PART_OF_WORD: f64 = -3.0;
 
 /// The numbers of the text. Integers have no fractions.
@@ -57,7 +58,7 @@ pub(super) fn numbers(is_whole: bool, input: &Input, units: &TextUnits) -> Vec<C
     found
 }
 
-/// Whether a number is the end of a word, with or without a hyphen. `x2` is two times something.
+/// Whether letters stand right before a number, with or without a hyphen; not a single x, as `x2` means two times.
 fn is_in_word(span: &Range<usize>, text: &str) -> bool {
     let before = text.get(..span.start).unwrap_or_default();
     let word = before.strip_suffix('-').unwrap_or(before);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_end_a_word_are_less_likely() {
+    fn numbers_right_after_letters_are_less_likely() {
         let part = PART_OF_WORD;
         check_meant(
             "db-west-2 on LF1M: latte x7, 3 tea, EUR 4, 5kg",

@@ -269,6 +269,15 @@ impl<'r> Reading<'r> {
                 end(article, probability * share);
             }
         }
+        // A span may come from the place of an article as well.
+        spans.sort_by_key(|&(first, last, _)| (first, last));
+        spans.dedup_by(|(first, last, more), (kept_first, kept_last, weight)| {
+            let is_same = (*first, *last) == (*kept_first, *kept_last);
+            if is_same {
+                *weight += *more;
+            }
+            is_same
+        });
         if self.field.is_many {
             spans.retain(|&(first, _, weight)| weight >= LEAST_END * probability(first));
         }

@@ -90,7 +90,7 @@ pub enum Strategy {
     /// that no later attempt can fail in the same position (adaptive rejection). If the bound of a prefix is `c`, its
     /// allowed tokens share `c`, each by the model's probability times its own bound, and what is missing to `c` is the
     /// chance of rejection. The product of the bounds telescopes to that of the empty prefix, so each complete output
-    /// is drawn with its probability divided by one constant. With a limit of zero in
+    /// is drawn with its probability divided by a constant. With a limit of zero in
     /// [`ExpectedGrammaticality::with_limit`](crate::strategies::ExpectedGrammaticality::with_limit), this is plain
     /// rejection. If the model hardly ever writes a complete output, the request ends with
     /// [`FaithfulError::Attempts`](crate::strategies::FaithfulError::Attempts).
