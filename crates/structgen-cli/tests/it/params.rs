@@ -154,11 +154,11 @@ fn a_flag_that_is_a_parameter_is_told_how_to_set_it() {
             .collect()
     };
     assert_eq!(tips("generate", "--device"), ["model.device"]);
-    assert_eq!(tips("extract", "--top-a"), ["top_a"]);
-    let documents = ["schema.documents", "chat.documents"];
+    assert_eq!(tips("extract", "--top-h"), ["top_h"]);
+    let documents = ["chat.documents", "schema.documents"];
     assert_eq!(tips("generate", "--documents"), documents);
     // Chats are for `generate` alone, and other commands have no parameters.
-    assert_eq!(tips("extract", "--documents"), documents[..1]);
+    assert_eq!(tips("extract", "--documents"), documents[1..]);
     for (command, flag) in [("check", "--device"), ("generate", "--devicee")] {
         assert!(tips(command, flag).is_empty());
     }
