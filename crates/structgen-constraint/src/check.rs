@@ -32,8 +32,8 @@ impl Matcher {
     /// otherwise where it stops matching. A text has no tokens, so limits on tokens do not apply.
     ///
     /// The states of a text of any length take about one and a half times
-    /// [`state_bytes`](crate::ConstraintOptions::state_bytes) at most; some 70,000 states are allowed whatever they take.
-    /// A text whose end depends on more of them exceeds a limit.
+    /// [`state_bytes`](crate::ConstraintOptions::state_bytes) at most; some 70,000 states are allowed whatever they
+    /// take. A text whose end depends on more of them exceeds a limit.
     ///
     /// # Errors
     /// If a limit is exceeded.

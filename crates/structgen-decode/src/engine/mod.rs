@@ -158,8 +158,8 @@ impl Engine {
     }
 
     /// Creates an engine that opens more schedulers on demand: another one once a request waits and all are busy. They
-    /// must have the same model and the same settings. If one of `more` returns `None`, the others do its work. Dropping
-    /// the engine waits for one that is being opened.
+    /// must have the same model and the same settings. If one of `more` returns `None`, the others do its work.
+    /// Dropping the engine waits for one that is being opened.
     ///
     /// # Errors
     /// [`GenerateError::NoWorker`] if the system cannot start a thread.

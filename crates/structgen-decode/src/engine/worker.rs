@@ -158,8 +158,8 @@ impl Worker {
         !is_over
     }
 
-    /// Returns whether this worker should take the next request: an idle one takes any, and it leaves one to each worker
-    /// that could start it at once, or after opening a scheduler.
+    /// Returns whether this worker should take the next request: an idle one takes any, and it leaves one to each
+    /// worker that could start it at once, or after opening a scheduler.
     fn takes_next(&self, queue: &Queue) -> bool {
         let has_room = || {
             let next = queue.next_size();
