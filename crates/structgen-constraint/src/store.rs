@@ -105,7 +105,7 @@ impl States {
         self.measure_at.fetch_max(at, Ordering::Relaxed);
     }
 
-    /// Returns a gauge that tells when the states take more than so many bytes.
+    /// Returns a gauge that tells when the states take more than `limit` bytes.
     pub(crate) fn gauge(&self, limit: usize) -> Gauge<'_> {
         Gauge {
             states: self,

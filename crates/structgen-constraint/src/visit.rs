@@ -61,8 +61,8 @@ impl<'s> Visit<'s> {
         }
     }
 
-    /// Returns the limit on the memory that one matcher may take to recompute its states, of which there are so many
-    /// bytes.
+    /// Returns the limit on the memory that one matcher may take to recompute its states: most of `bytes`, which is
+    /// what all of them may take.
     pub(crate) fn room_for_one(&self, bytes: usize) -> RoomForOne<'s> {
         RoomForOne {
             states: self.states,

@@ -3,7 +3,7 @@
 use structgen_vocab::{TokenId, Tokenizer, TokenizerError};
 
 /// The tokens of a text. Some tokenizers (SentencePiece's) put a space before it, which is no part of a model's answer:
-/// the text is encoded behind a line break then, and what stands for that is taken off.
+/// the text is then encoded after a line break, whose tokens are removed.
 ///
 /// # Errors
 /// When the tokenizer refuses the text.
@@ -12,11 +12,11 @@ pub fn encode_answer(tokenizer: &Tokenizer, text: &str) -> Result<Vec<TokenId>, 
     if tokenizer.decode_bytes(&tokens) == text.as_bytes() {
         return Ok(tokens);
     }
-    let behind = tokenizer.encode(&format!("\n{text}"))?;
-    let is_text = |&from: &usize| tokenizer.decode_bytes(&behind[from..]) == text.as_bytes();
-    // The break is a token or two at the front; where it has grown together with the text, the space stays.
-    Ok(match (0..behind.len().min(8)).find(is_text) {
-        Some(from) => behind[from..].to_vec(),
+    let after_break = tokenizer.encode(&format!("\n{text}"))?;
+    let is_text = |&from: &usize| tokenizer.decode_bytes(&after_break[from..]) == text.as_bytes();
+    // The break is one token or two at the front; if it is part of a token of the text, the space stays.
+    Ok(match (0..after_break.len().min(8)).find(is_text) {
+        Some(from) => after_break[from..].to_vec(),
         None => tokens,
     })
 }

@@ -17,15 +17,15 @@ const MOST: usize = 4096;
 /// **Exact**: `t[i]` is the only token in the mask before it. Nothing a model could have written is lost.
 ///
 /// **Canonical jump-forward**: at position `i`, starting from 0,
-/// 1. `f` is the forced text behind `t[..i]` ([`Matcher::forced_text`]), at most 4096 bytes of it, and without the last
+/// 1. `f` is the forced text after `t[..i]` ([`Matcher::forced_text`]), at most 4096 bytes of it, and without the last
 ///    bytes if they do not complete a character. If it is empty, nothing is saved.
-/// 2. The text of `t[..i]` with `f` behind it is encoded. If this does not start with `t[..i]`, nothing is saved. Let
+/// 2. The text of `t[..i]` with `f` after it is encoded. If this does not start with `t[..i]`, nothing is saved. Let
 ///    `c[i], c[i + 1], …` be its further tokens.
-/// 3. For `j = i, i + 1, …`: it ends if the mask behind `c[..j]` has a token that is longer than what is left of `f`
+/// 3. For `j = i, i + 1, …`: it ends if the mask after `c[..j]` has a token that is longer than what is left of `f`
 ///    there, because what is not known yet could then belong to the token, or if `c[j]` is longer than that or missing.
 ///    Else `c[j]` is **saved** if it is `t[j]`. If it is not, it **differs**, and this ends it, too: the output would
 ///    have had the same text in other tokens.
-/// 4. It goes on at position `i + s + 1`, where `s` are the tokens saved: the token behind them is the model's.
+/// 4. It goes on at position `i + s + 1`, where `s` are the tokens saved: the token after them is the model's.
 ///
 /// So it saves the tokens that a model would mostly write, and takes from the model the choice of another tokenisation
 /// of the same text.
@@ -84,7 +84,7 @@ pub fn count_forced(
 struct Reference<'a> {
     tokenizer: &'a Tokenizer,
     tokens: &'a [TokenId],
-    /// The bytes of the tokens, one behind the other.
+    /// The bytes of the tokens, one after the other.
     bytes: Vec<u8>,
     /// How many bytes the tokenizer puts before a text: some put a space.
     lead: usize,
@@ -135,7 +135,7 @@ impl<'a> Reference<'a> {
         Ok(matcher.is_accepting().then_some(counts))
     }
 
-    /// What is saved at position `i`, which is `offset` bytes behind the start. The matcher is there, and stays there.
+    /// What is saved at position `i`, which is `offset` bytes after the start. The matcher is there, and stays there.
     fn jump(&self, matcher: &mut Matcher, i: usize, offset: usize) -> Result<Jump, MatcherError> {
         let mut jump = Jump::default();
         let forced = matcher.forced_text(MOST)?;

@@ -7,9 +7,9 @@ use structgen_grammar::Grammar;
 
 use crate::support::vocabulary;
 
-/// Parses and compiles sources twice, and checks that both attempts are refused by a limit, that the first stays within
-/// some megabytes, and that the second leaves nothing behind. (What is computed once for all, such as tables of
-/// characters, stays after the first.)
+/// Parses and compiles sources twice, and checks that both attempts are refused by a limit, that the first takes less
+/// than 512 MiB, and that all memory of the second is freed. (What is computed only once, such as tables of characters,
+/// stays after the first.)
 fn check(name: &str, parse: impl Fn() -> Result<Grammar, String>) {
     let tables = vocabulary();
     let options = ConstraintOptions::default();
