@@ -41,6 +41,11 @@ const POLL: Duration = Duration::from_millis(100);
 /// How long the scheduler may be unreachable while a query runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often in succession the scheduler may answer that it does not know a query.
+///
+/// While Ballista moves a query from its running to its completed ones, the query is for a moment in neither.
+const UNKNOWN: u32 = 20;
+
 type Scheduler = SchedulerGrpcClient<Channel>;
 
 /// Creates a session whose plans run on a cluster.
@@ -175,6 +180,7 @@ async fn submit(scheduler: &mut Scheduler, query: ExecuteQueryParams) -> anyhow:
 /// Waits until a query is done, and returns the locations of its partitions.
 async fn outcome(scheduler: &mut Scheduler, job: &str) -> anyhow::Result<Vec<PartitionLocation>> {
     let mut answered = Instant::now();
+    let mut unknown = 0;
     loop {
         let job_id = job.to_owned();
         let status = match scheduler
@@ -192,10 +198,16 @@ async fn outcome(scheduler: &mut Scheduler, job: &str) -> anyhow::Result<Vec<Par
             Err(status) => bail!("the scheduler is gone: {}", status.message()),
         };
         let Some(status) = status else {
-            bail!(
-                "the scheduler does not know the query any more: it was started again, and so has to be the query"
-            );
+            unknown += 1;
+            if unknown > UNKNOWN {
+                bail!(
+                    "the scheduler does not know the query any more: it was started again, and so has to be the query"
+                );
+            }
+            tokio::time::sleep(POLL).await;
+            continue;
         };
+        unknown = 0;
         match status.status {
             Some(Status::Successful(done)) => return Ok(done.partition_location),
             Some(Status::Failed(failed)) => bail!("{}", failed.error),
