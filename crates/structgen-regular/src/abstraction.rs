@@ -14,9 +14,9 @@ impl Arena {
     /// Returns a set that accepts the same texts within `lookahead` as this one, and continues after the same ones.
     ///
     /// A counter that allows more rounds than such a text has allows any number of them. One that requires more never
-    /// completes: [`Node::Beyond`] follows it. The parts of a concatenation or a union are live independently, so each
-    /// can be abstracted. The parts of an intersection are not, since their counters together decide what is live; but
-    /// a part that bounds only the length, and is far from its bound, can be left out.
+    /// completes: [`Node::Beyond`] follows it instead of what does, so this has to be live. The parts of an
+    /// intersection decide together what is live, and keep their counters; but a part that bounds only the length, and
+    /// is far from its bound, can be left out.
     pub(super) fn abstracted(&mut self, id: NodeId, lookahead: Lookahead) -> NodeId {
         self.abstracted_at(id, lookahead, 0)
     }
@@ -39,9 +39,10 @@ impl Arena {
                 self.union(arms)
             }
             Node::Repeat { body, min, max } if self.utf8(body) => {
+                let is_live = self.witness(body).is_some();
                 let body = self.abstracted_at(body, lookahead, depth + 1);
                 let reached = |max: &u32| !self.is_beyond(body, *max, lookahead);
-                if min > 0 && !reached(&(min - 1)) {
+                if min > 0 && is_live && !reached(&(min - 1)) {
                     let rounds = self.repeat(body, 0, None);
                     self.concat(rounds, Self::BEYOND)
                 } else {
@@ -73,11 +74,21 @@ impl Arena {
                 _ => (rest, None),
             };
             let part = self.abstracted_at(first, lookahead, depth + 1);
-            parts.push(part);
+            let completes = self.least(part) < u32::MAX;
             match behind {
-                // Nothing follows a part that never completes.
-                Some(behind) if self.least(part) < u32::MAX => rest = behind,
-                _ => break,
+                Some(behind) if completes => {
+                    parts.push(part);
+                    rest = behind;
+                }
+                // What follows may be dead, so the text must reach it.
+                Some(behind) if self.witness(behind).is_none() => {
+                    parts.push(first);
+                    rest = behind;
+                }
+                _ => {
+                    parts.push(part);
+                    break;
+                }
             }
         }
         let mut chain = Self::EMPTY;

@@ -68,6 +68,15 @@ fn few_words(min: u32, max: u32) -> Regular {
     Regular::concat([between(round, min, max), run(false)])
 }
 
+/// No text, which takes a search to find out.
+fn nothing() -> Regular {
+    let any = many(Regular::Chars(CharSet::all()));
+    both(
+        Regular::concat([Regular::literal("x"), any]),
+        Regular::literal("y"),
+    )
+}
+
 /// Sets with counters, and texts that lead into them.
 fn sets() -> Vec<(Regular, &'static str)> {
     let letters = || class(&[('a', 'z')]);
@@ -170,6 +179,21 @@ fn sets() -> Vec<(Regular, &'static str)> {
                 Regular::union([between(letters(), 30, 30), many(class(&[('b', 'b')]))]),
             ),
             "bbbbb",
+        ),
+        // Required counts before what no text matches, and of what none matches.
+        (
+            Regular::union([
+                Regular::concat([between(letters(), 100, 100), nothing()]),
+                Regular::literal("b"),
+            ]),
+            "b",
+        ),
+        (
+            Regular::union([
+                between(Regular::concat([letters(), nothing()]), 100, 100),
+                Regular::literal("b"),
+            ]),
+            "b",
         ),
         // A required count after a short one.
         (
