@@ -12,6 +12,7 @@
 //! probabilities, the [`document`] that they make, a [`position`] in it, the [`preference`].
 
 mod articles;
+mod courtesy;
 mod document;
 mod fields;
 mod labels;

@@ -5,6 +5,7 @@ use structgen_automata::Input;
 use structgen_ort::SpanLogits;
 
 use super::articles::{AfterArticle, leave_out_articles};
+use super::courtesy::without_courtesy;
 use super::document::ReadValue;
 use super::fields::{FieldKind, ReadField};
 use super::labels::prefer_labelled;
@@ -269,7 +270,10 @@ impl<'r> Reading<'r> {
                 end(article, probability * share);
             }
         }
-        // A span may come from the place of an article as well.
+        for (first, last, _) in spans.iter_mut().filter(|_| !has_pattern) {
+            *first = without_courtesy(input.text(), units, *first, *last);
+        }
+        // A span may come from the place of an article or a title as well.
         spans.sort_by_key(|&(first, last, _)| (first, last));
         spans.dedup_by(|(first, last, more), (kept_first, kept_last, weight)| {
             let is_same = (*first, *last) == (*kept_first, *kept_last);
