@@ -98,7 +98,7 @@ fn scope_of_cut(reason: &FinishReason) -> Scope {
 
 #[cfg(test)]
 mod tests {
-    use structgen::decode::samplers::SamplingError;
+    use structgen::decode::samplers::{SamplerKind, SamplingError};
 
     use super::*;
 
@@ -145,7 +145,10 @@ mod tests {
 
     #[test]
     fn errors_of_the_options_fail_the_call() {
-        for error in [GenerateError::NoHeads, SamplingError::MinKeepZero.into()] {
+        for error in [
+            GenerateError::NoHeads,
+            SamplingError::Twice(SamplerKind::TopK).into(),
+        ] {
             let error = recorded(error).unwrap_err();
             assert!(matches!(error, Error::Structgen(_)), "{error:?}");
         }

@@ -19,6 +19,7 @@ pub mod constraint;
 pub mod events;
 pub mod model;
 mod numeric;
+mod parameter;
 mod rng;
 mod temperature;
 

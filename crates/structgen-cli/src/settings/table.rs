@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use structgen::decode::params::{PARAMETERS, Parameter, ParameterKind as K, Place, Range};
+use structgen::decode::params::{Effect, PARAMETERS, Parameter, ParameterKind as K, Place, Range};
 
 /// All parameters of `--set` and `--params`.
 pub(crate) fn parameters() -> Vec<Parameter> {
@@ -351,6 +351,7 @@ const fn row(scope: Scope, name: &'static str, kind: K, help: &'static str) -> (
     let parameter = Parameter {
         name,
         place,
+        effect: Effect::Request,
         kind,
         help,
     };

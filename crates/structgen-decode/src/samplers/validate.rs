@@ -1,26 +1,21 @@
-use super::repetition_guard::MAX_WINDOW;
-use super::{SamplerKind, SamplingParams};
+use super::{PARAMETERS, SamplerKind, SamplingParams};
+use crate::parameter::{OutOfRange, form_of};
 
 /// An invalid sampling parameter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SamplingError {
     /// A number outside its range.
-    #[error("{name} is {value}, and must be {range}")]
-    OutOfRange {
-        /// The field.
-        name: &'static str,
-        /// Its value.
-        value: f32,
-        /// The valid range.
-        range: &'static str,
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// A bias is neither a number nor minus infinity.
+    #[error("the logit_bias of token {id} is {bias}, and must be finite or -inf")]
+    Bias {
+        /// The token.
+        id: u32,
+        /// Its bias.
+        bias: f32,
     },
-    /// `min_keep` is zero.
-    #[error("min_keep is 0, and must be 1 or more: samplers never remove the last candidate")]
-    MinKeepZero,
-    /// There is no such version of mirostat.
-    #[error("mirostat.version is {0}, and must be 1 or 2")]
-    MirostatVersion(u8),
     /// A banned sequence or a breaker is empty.
     #[error("{name} number {index} is empty")]
     EmptySequence {
@@ -45,119 +40,26 @@ pub enum SamplingError {
     },
 }
 
-/// A named number to check against its range.
-struct Range(&'static str, f32);
-
-impl Range {
-    fn check(self, valid: bool, range: &'static str) -> Result<(), SamplingError> {
-        let Self(name, value) = self;
-        if valid {
-            return Ok(());
-        }
-        Err(SamplingError::OutOfRange { name, value, range })
-    }
-
-    fn unit(self) -> Result<(), SamplingError> {
-        let valid = (0.0..=1.0).contains(&self.1);
-        self.check(valid, "from 0 to 1")
-    }
-
-    fn below_one(self) -> Result<(), SamplingError> {
-        let valid = (0.0..1.0).contains(&self.1);
-        self.check(valid, "0 or more, and below 1")
-    }
-
-    fn finite(self) -> Result<(), SamplingError> {
-        let valid = self.1.is_finite();
-        self.check(valid, "finite")
-    }
-
-    fn not_negative(self) -> Result<(), SamplingError> {
-        let valid = self.1.is_finite() && self.1 >= 0.0;
-        self.check(valid, "0 or more")
-    }
-
-    fn positive(self) -> Result<(), SamplingError> {
-        let valid = self.1.is_finite() && self.1 > 0.0;
-        self.check(valid, "above 0")
-    }
-}
-
 impl SamplingParams {
     /// Checks every field.
     ///
     /// # Errors
     /// [`SamplingError`] for the first invalid field.
     pub fn validate(&self) -> Result<(), SamplingError> {
-        Range("temperature", self.temperature).not_negative()?;
-        if let Some(dynamic) = self.dynamic_temperature {
-            Range("dynamic_temperature.range", dynamic.range).not_negative()?;
-            Range("dynamic_temperature.exponent", dynamic.exponent).not_negative()?;
+        let form = form_of(self);
+        for row in PARAMETERS {
+            row.check(&form)?;
         }
-        self.validate_truncation()?;
-        self.validate_penalties()?;
-        if let Some(decay) = self.length_decay {
-            Range("length_decay.factor", decay.factor).positive()?;
-        }
-        if let Some(mark) = self.watermark {
-            let valid = mark.gamma > 0.0 && mark.gamma < 1.0;
-            Range("watermark.gamma", mark.gamma).check(valid, "between 0 and 1")?;
-            Range("watermark.delta", mark.delta).finite()?;
-        }
-        self.validate_order()
-    }
-
-    fn validate_truncation(&self) -> Result<(), SamplingError> {
-        Range("top_p", self.top_p).unit()?;
-        Range("min_p", self.min_p).unit()?;
-        let valid = self.typical_p > 0.0 && self.typical_p <= 1.0;
-        Range("typical_p", self.typical_p).check(valid, "above 0, and at most 1")?;
-        Range("epsilon_cutoff", self.epsilon_cutoff).below_one()?;
-        Range("eta_cutoff", self.eta_cutoff).below_one()?;
-        Range("top_n_sigma", self.top_n_sigma).not_negative()?;
-        Range("top_h", self.top_h).unit()?;
-        if let Some(xtc) = self.xtc {
-            Range("xtc.probability", xtc.probability).unit()?;
-            Range("xtc.threshold", xtc.threshold).unit()?;
-        }
-        if self.min_keep == 0 {
-            return Err(SamplingError::MinKeepZero);
-        }
-        if let Some(mirostat) = self.mirostat {
-            if !matches!(mirostat.version, 1 | 2) {
-                return Err(SamplingError::MirostatVersion(mirostat.version));
+        for (&id, &bias) in &self.logit_bias {
+            if !bias.is_finite() && bias != f32::NEG_INFINITY {
+                return Err(SamplingError::Bias { id, bias });
             }
-            Range("mirostat.tau", mirostat.tau).not_negative()?;
-            Range("mirostat.eta", mirostat.eta).not_negative()?;
         }
-        if let Some(adaptive) = self.adaptive_p {
-            Range("adaptive_p.target", adaptive.target).unit()?;
-            let valid = (0.0..=0.99).contains(&adaptive.decay);
-            Range("adaptive_p.decay", adaptive.decay).check(valid, "from 0 to 0.99")?;
-        }
-        Ok(())
-    }
-
-    fn validate_penalties(&self) -> Result<(), SamplingError> {
-        Range("repetition_penalty", self.repetition_penalty).positive()?;
-        if let Some(guard) = self.repetition_guard {
-            Range("repetition_guard.strength", guard.strength).positive()?;
-            let valid = (2..=MAX_WINDOW).contains(&guard.window);
-            Range("repetition_guard.window", guard.window as f32).check(valid, "from 2 to 1024")?;
-        }
-        Range("frequency_penalty", self.frequency_penalty).finite()?;
-        Range("presence_penalty", self.presence_penalty).finite()?;
         if let Some(dry) = &self.dry {
-            Range("dry.multiplier", dry.multiplier).not_negative()?;
-            let valid = dry.base.is_finite() && dry.base >= 1.0;
-            Range("dry.base", dry.base).check(valid, "1 or more")?;
             not_empty("dry.breakers", &dry.breakers)?;
         }
-        for &bias in self.logit_bias.values() {
-            let valid = bias.is_finite() || bias == f32::NEG_INFINITY;
-            Range("logit_bias", bias).check(valid, "finite or -inf")?;
-        }
-        not_empty("bad_words", &self.bad_words)
+        not_empty("bad_words", &self.bad_words)?;
+        self.validate_order()
     }
 
     fn validate_order(&self) -> Result<(), SamplingError> {
@@ -287,28 +189,28 @@ mod tests {
         ];
         expect_test::expect![[r#"
             temperature is -1, and must be 0 or more
-            temperature is NaN, and must be 0 or more
+            temperature is infinite or NaN, and must be 0 or more
             top_p is 1.01, and must be from 0 to 1
             min_p is -0.1, and must be from 0 to 1
             typical_p is 0, and must be above 0, and at most 1
             epsilon_cutoff is 1, and must be 0 or more, and below 1
-            eta_cutoff is NaN, and must be 0 or more, and below 1
+            eta_cutoff is infinite or NaN, and must be 0 or more, and below 1
             top_n_sigma is -1, and must be 0 or more
             top_h is 1.5, and must be from 0 to 1
             xtc.threshold is 2, and must be from 0 to 1
             dynamic_temperature.range is -0.5, and must be 0 or more
-            mirostat.version is 3, and must be 1 or 2
+            mirostat.version is 3, and must be from 1 to 2
             adaptive_p.decay is 1, and must be from 0 to 0.99
             repetition_penalty is 0, and must be above 0
             repetition_guard.window is 1, and must be from 2 to 1024
-            frequency_penalty is inf, and must be finite
+            frequency_penalty is infinite or NaN, and must be finite
             dry.base is 0.5, and must be 1 or more
             dry.breakers number 1 is empty
             length_decay.factor is 0, and must be above 0
             watermark.gamma is 1, and must be between 0 and 1
-            logit_bias is inf, and must be finite or -inf
+            the logit_bias of token 3 is inf, and must be finite or -inf
             bad_words number 0 is empty
-            min_keep is 0, and must be 1 or more: samplers never remove the last candidate
+            min_keep is 0, and must be 1 or more
             the sampler order names top-k twice
             top-k is switched on but missing from the sampler order
             adaptive-p comes after mirostat in the sampler order, which chooses the token and must be the last that is on"#]]

@@ -523,13 +523,13 @@ fn nonsense_is_refused_before_the_model_runs() {
     ];
     assert!(scheduler.is_idle());
     expect_test::expect![[r#"
-        width is 0, and must be 1 or more
-        n_best is 0, and must be from 1 to the width
-        n_best is 5, and must be from 1 to the width
-        groups is 0, and must be 1 or more
+        beam.width is 0, and must be from 1 to 65536
+        beam.n_best is 0, and must be 1 or more
+        beam.n_best is 5, and must be from 1 to the width, 4
+        beam.groups is 0, and must be 1 or more
         4 beams cannot be divided into 3 groups of the same size
-        length_penalty is NaN, and must be finite
-        diversity_penalty is -1, and must be 0 or more
+        beam.length_penalty is infinite or NaN, and must be finite
+        beam.diversity_penalty is -1, and must be 0 or more
         a diversity penalty is between groups of beams, and there is one group
         beams in groups cannot be drawn: choose groups or sampling
         beams cannot be drawn at temperature 0"#]]

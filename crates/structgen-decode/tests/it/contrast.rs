@@ -338,9 +338,9 @@ fn what_makes_no_sense_is_told() {
         ),
     ];
     expect![[r#"
-        scale is NaN, and must be finite
-        alpha is 1.5, and must be from 0 to 1
-        beta is -0.5, and must be 0 or more
+        guidance.scale is infinite or NaN, and must be finite
+        contrastive.alpha is 1.5, and must be from 0 to 1
+        contrastive.beta is -0.5, and must be 0 or more
         the amateur's context does not hold a text of 3 tokens
         the strategy contrastive needs a draft model: give the scheduler one by with_draft
         the draft model has another vocabulary: token 256 is "\":" for the target and the special token "<eos>" for the draft

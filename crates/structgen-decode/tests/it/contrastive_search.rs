@@ -365,9 +365,9 @@ fn what_makes_no_sense_is_told() {
     tell(model(1), 0.5, 0);
     tell(MockModel::new(270, 400, [EOS]), 0.5, 4);
     expect![[r#"
-        alpha is 1.5, and must be from 0 to 1
-        alpha is -0.1, and must be from 0 to 1
-        alpha is NaN, and must be from 0 to 1
-        top_k is 0, and must be 1 or more
+        contrastive_search.alpha is 1.5, and must be from 0 to 1
+        contrastive_search.alpha is -0.1, and must be from 0 to 1
+        contrastive_search.alpha is infinite or NaN, and must be from 0 to 1
+        contrastive_search.top_k is 0, and must be 1 or more
         the model returns no hidden states: export it with the output hidden_states, the last layer's normalised states"#]].assert_eq(&told.join("\n"));
 }

@@ -888,8 +888,8 @@ fn what_cannot_be_sampled_is_an_error() {
         what was learned is about another prompt, number of new tokens or end: learn anew for this one
         the strategy smc does not honour sequences, which is 3; leave it out, or choose another strategy
         none of 16 particles became a complete output; allow more particles, more new tokens or more time
-        particles is 0, and must be 1 or more
-        threshold is NaN, and must be from 0 to 1"#]].assert_eq(&errors.join("\n"));
+        smc.particles is 0, and must be from 1 to 65536
+        smc.threshold is infinite or NaN, and must be from 0 to 1"#]].assert_eq(&errors.join("\n"));
 }
 
 /// All faithful strategies, and sampling.

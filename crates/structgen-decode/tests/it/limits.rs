@@ -162,7 +162,7 @@ fn numbers_beyond_all_limits_are_refused_before_they_cost_memory() {
     expect_test::expect![[r#"
         the queue is full: 1024 outputs are waiting; try again later
         the queue is full: 1024 outputs are waiting; try again later
-        particles is 18446744073709552000, and must be at most 65536
+        smc.particles is 18446744073709552000, and must be from 1 to 65536
         the request may need 4800000 bytes of cache, and the limit is 400; shorten the prompt, lower the number of new tokens, or ask for fewer rows
-        width is 1000000000, and must be at most 65536"#]].assert_eq(&told.join("\n"));
+        beam.width is 1000000000, and must be from 1 to 65536"#]].assert_eq(&told.join("\n"));
 }

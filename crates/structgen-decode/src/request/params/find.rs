@@ -4,9 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::parameter::NumberAt;
-use super::{Parameter, ParameterKind};
 use crate::Strategy;
+use crate::parameter::{NumberAt, Parameter, ParameterKind, form_of};
 
 /// Why a parameter cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -112,12 +111,6 @@ pub fn set_parameter<T: Serialize + DeserializeOwned>(
     parameter.insert(&mut form, json);
     *target = serde_json::from_value(form).map_err(|error| refused(error.to_string()))?;
     Ok(())
-}
-
-/// Serialises through text, which gives numbers as people write them: 0.1 rather than the `f32` next to it.
-pub(crate) fn form_of(source: &impl Serialize) -> Value {
-    let text = serde_json::to_string(source).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// Returns the parameters of a table that a name may mean: one, or several whose names end in it.
@@ -234,7 +227,7 @@ impl Parameter {
                 range.contains(number as f64).then(|| number.into())
             }
             ParameterKind::Switch => text.parse::<bool>().ok().map(Value::from),
-            ParameterKind::Strategy => {
+            ParameterKind::Strategy(_) => {
                 let strategy = match text.starts_with('{') {
                     true => return json(),
                     false => Strategy::named(&text.replace('-', "_"))?,

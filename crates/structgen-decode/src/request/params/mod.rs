@@ -1,14 +1,13 @@
 //! A table of all parameters of a request: names, types, ranges, defaults, and a line of help each.
 
+mod defaults;
 mod find;
-mod parameter;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub(super) use find::form_of;
+pub use crate::parameter::{Effect, NumberAt, OutOfRange, Parameter, ParameterKind, Place, Range};
 pub use find::{ParameterError, find_parameters, set_parameter};
-pub use parameter::{NumberAt, Parameter, ParameterKind, Place, Range};
 pub use table::PARAMETERS;
 
 use serde::{Deserialize, Serialize};

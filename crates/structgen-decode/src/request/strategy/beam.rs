@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DRAWING;
-use crate::demand::MOST_ROWS;
+use super::check_ranges;
+use crate::parameter::{Effect, OutOfRange};
 
 /// Beam search: several sequences in parallel, of which the best are continued.
 ///
@@ -114,14 +114,15 @@ pub enum Distinct {
 #[non_exhaustive]
 pub enum BeamError {
     /// A number outside its range.
-    #[error("{name} is {value}, and must be {range}")]
-    OutOfRange {
-        /// The field.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-        /// The valid range.
-        range: &'static str,
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// More outputs than beams.
+    #[error("beam.n_best is {n_best}, and must be from 1 to the width, {width}")]
+    FewBeams {
+        /// The number of outputs.
+        n_best: usize,
+        /// The number of beams.
+        width: usize,
     },
     /// The beams cannot be divided into groups of equal size.
     #[error("{width} beams cannot be divided into {groups} groups of the same size")]
@@ -148,26 +149,20 @@ impl BeamOptions {
     /// # Errors
     /// [`BeamError`] for the first invalid field.
     pub fn validate(&self) -> Result<(), BeamError> {
-        let number = |name, value: f64, valid: bool, range| match valid {
-            true => Ok(()),
-            false => Err(BeamError::OutOfRange { name, value, range }),
-        };
-        let (width, groups) = (self.width, self.groups);
-        number("width", width as f64, width > 0, "1 or more")?;
-        number("groups", groups as f64, groups > 0, "1 or more")?;
-        let is_few = width <= MOST_ROWS;
-        number("width", width as f64, is_few, "at most 65536")?;
-        let fits = (1..=width).contains(&self.n_best);
-        number("n_best", self.n_best as f64, fits, "from 1 to the width")?;
-        let penalty = self.length_penalty;
-        number("length_penalty", penalty, penalty.is_finite(), "finite")?;
-        let diversity = self.diversity_penalty;
-        let valid = diversity.is_finite() && diversity >= 0.0;
-        number("diversity_penalty", diversity, valid, "0 or more")?;
+        check_ranges("beam", self)?;
+        let Self {
+            width,
+            n_best,
+            groups,
+            ..
+        } = *self;
+        if n_best > width {
+            return Err(BeamError::FewBeams { n_best, width });
+        }
         if width % groups != 0 {
             return Err(BeamError::Uneven { width, groups });
         }
-        if groups == 1 && diversity > 0.0 {
+        if groups == 1 && self.diversity_penalty > 0.0 {
             return Err(BeamError::OneGroup);
         }
         if groups > 1 && self.sample {
@@ -176,14 +171,13 @@ impl BeamOptions {
         Ok(())
     }
 
-    /// Returns the options that beam search does not honour.
-    pub(crate) fn refuses(&self) -> Vec<&'static str> {
-        let mut refused = vec!["sequences", "overflow", "jump_forward"];
-        match self.sample {
-            false => refused.extend(DRAWING),
-            // They adapt to the probabilities of single draws, which do not exist when drawing without replacement.
-            true => refused.extend(["sampling.mirostat", "sampling.adaptive_p"]),
+    /// Returns whether beam search honours options with an effect.
+    pub(super) fn honours(&self, effect: Effect) -> bool {
+        match effect {
+            Effect::Request | Effect::Logits | Effect::Tokens => true,
+            Effect::Draws => self.sample,
+            // Feedback is about the probabilities of single draws, which do not exist when drawing without replacement.
+            Effect::Feedback | Effect::Sequences | Effect::ForcedText | Effect::Overflow => false,
         }
-        refused
     }
 }

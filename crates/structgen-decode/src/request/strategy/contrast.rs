@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use structgen_vocab::TokenId;
 
+use crate::parameter::OutOfRange;
 use crate::request::ids;
 
 /// Classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"): amplifies the effect
@@ -110,32 +111,12 @@ impl Default for ContrastiveDecoding {
 #[non_exhaustive]
 pub enum ContrastError {
     /// A number outside its range.
-    #[error("{name} is {value}, and must be {range}")]
-    OutOfRange {
-        /// The parameter.
-        name: &'static str,
-        /// Its value.
-        value: f32,
-        /// The valid range.
-        range: &'static str,
-    },
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// The text is too long for the amateur.
     #[error("the amateur's context does not hold a text of {tokens} tokens")]
     AmateurContext {
         /// Tokens of the prompt and the output so far.
         tokens: usize,
     },
-}
-
-/// Returns an error if a parameter is invalid.
-pub(crate) fn check_range(
-    name: &'static str,
-    value: f32,
-    is_valid: bool,
-    range: &'static str,
-) -> Result<(), ContrastError> {
-    match is_valid {
-        true => Ok(()),
-        false => Err(ContrastError::OutOfRange { name, value, range }),
-    }
 }

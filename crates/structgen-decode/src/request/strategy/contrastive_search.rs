@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DRAWING;
-use super::contrast::{ContrastError, check_range};
+use super::check_ranges;
+use super::contrast::ContrastError;
+use crate::parameter::Effect;
 
 /// Contrastive search (Su et al. 2022, "A Contrastive Framework for Neural Text Generation"): of the most probable
 /// tokens, the one that is both probable and new.
@@ -60,16 +61,15 @@ impl ContrastiveSearch {
     /// # Errors
     /// [`ContrastError::OutOfRange`] for the first invalid field.
     pub fn validate(&self) -> Result<(), ContrastError> {
-        let is_share = (0.0..=1.0).contains(&self.alpha);
-        check_range("alpha", self.alpha, is_share, "from 0 to 1")?;
-        check_range("top_k", self.top_k as f32, self.top_k > 0, "1 or more")
+        Ok(check_ranges("contrastive_search", self)?)
     }
 
-    /// Returns the options that contrastive search does not honour.
-    pub(crate) fn refuses(&self) -> Vec<&'static str> {
-        // The states of dropped tokens would continue to count.
-        let mut refused = vec!["sequences", "overflow"];
-        refused.extend(DRAWING);
-        refused
+    /// Returns whether contrastive search honours options with an effect.
+    pub(super) fn honours(&self, effect: Effect) -> bool {
+        match effect {
+            Effect::Request | Effect::Logits | Effect::Tokens | Effect::ForcedText => true,
+            // After an overflow, the states of dropped tokens would continue to count.
+            Effect::Draws | Effect::Feedback | Effect::Sequences | Effect::Overflow => false,
+        }
     }
 }

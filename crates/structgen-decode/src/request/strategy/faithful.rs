@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DRAWING;
 use super::learned::ExpectedGrammaticality;
 use crate::Outputs;
+use crate::parameter::{Effect, OutOfRange, Parameter};
 
 /// How the end counts if the output is complete and nothing can follow.
 ///
@@ -21,44 +21,13 @@ pub enum ForcedEnd {
     Free,
 }
 
-/// The options that faithful samplers refuse besides those for drawing tokens: the target is the model's own
-/// distribution over whole outputs, and most drawn tokens are discarded.
-const REFUSED: [&str; 26] = [
-    "sampling.repetition_penalty",
-    "sampling.repetition_scope",
-    "sampling.repetition_window",
-    "sampling.repetition_guard",
-    "sampling.frequency_penalty",
-    "sampling.presence_penalty",
-    "sampling.frequency_scope",
-    "sampling.frequency_window",
-    "sampling.dry",
-    "sampling.no_repeat_ngram",
-    "sampling.logit_bias",
-    "sampling.suppress",
-    "sampling.bad_words",
-    "sampling.forced_tokens",
-    "sampling.min_length",
-    "sampling.length_decay",
-    "sampling.watermark",
-    "sampling.order",
-    "min_new_tokens",
-    "stop",
-    "stop_text",
-    "alternatives",
-    "refused",
-    "token_times",
-    "jump_forward",
-    "overflow",
-];
-
-/// Returns the options that faithful samplers refuse.
+/// Returns whether faithful samplers honour an option: the target is the model's own distribution over whole outputs,
+/// and most drawn tokens are discarded.
 ///
-/// The temperature is not among them: it must be 1, or [`FaithfulError::OtherTarget`] is returned.
-pub(super) fn refused() -> Vec<&'static str> {
-    let drawing = DRAWING.into_iter();
-    let drawing = drawing.filter(|&option| option != "sampling.temperature");
-    drawing.chain(REFUSED).collect()
+/// The temperature is honoured: it must be 1, or [`FaithfulError::OtherTarget`] is returned.
+pub(super) fn honours(option: &Parameter) -> bool {
+    let is_about_outputs = matches!(option.effect, Effect::Request | Effect::Sequences);
+    is_about_outputs || option.name == "temperature"
 }
 
 /// How [`Strategy::Asap`](crate::Strategy::Asap) and [`Strategy::Rejection`](crate::Strategy::Rejection) draw outputs:
@@ -111,15 +80,8 @@ pub enum FaithfulError {
         what: &'static str,
     },
     /// A number outside its range.
-    #[error("{name} is {value}, and must be {range}")]
-    OutOfRange {
-        /// The field.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-        /// The valid range.
-        range: &'static str,
-    },
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// The learned bounds are for another prompt, number of tokens or end.
     #[error(
         "what was learned is about another prompt, number of new tokens or end: learn anew for this one"

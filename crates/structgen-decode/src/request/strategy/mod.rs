@@ -11,7 +11,6 @@ mod speculation;
 mod tests;
 
 pub use beam::{BeamError, BeamOptions, Distinct, EarlyStopping};
-pub(crate) use contrast::check_range;
 pub use contrast::{ClassifierFreeGuidance, ContrastError, ContrastiveDecoding};
 pub use contrastive_search::ContrastiveSearch;
 pub use faithful::{AttemptCounts, FaithfulError, FaithfulOptions, ForcedEnd};
@@ -22,8 +21,9 @@ pub use speculation::{DraftLength, PromptLookup, SourceStats, Speculation, Specu
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::params::form_of;
+use super::params::PARAMETERS;
 use super::{GenerateError, GenerateOptions};
+use crate::parameter::{Effect, OutOfRange, Parameter, form_of};
 
 /// How outputs are searched for.
 ///
@@ -167,26 +167,6 @@ impl From<SmcOptions> for Strategy {
     }
 }
 
-/// The options that matter only if tokens are drawn: temperatures, and samplers that truncate. Strategies that do not
-/// draw ignore them.
-const DRAWING: [&str; 15] = [
-    "sampling.temperature",
-    "sampling.dynamic_temperature",
-    "sampling.top_k",
-    "sampling.top_k_ties",
-    "sampling.top_p",
-    "sampling.min_p",
-    "sampling.typical_p",
-    "sampling.epsilon_cutoff",
-    "sampling.eta_cutoff",
-    "sampling.top_n_sigma",
-    "sampling.top_h",
-    "sampling.xtc",
-    "sampling.min_keep",
-    "sampling.mirostat",
-    "sampling.adaptive_p",
-];
-
 impl Strategy {
     /// The names of all strategies, as in JSON.
     pub const NAMES: [&'static str; 9] = [
@@ -230,16 +210,16 @@ impl Strategy {
         !matches!(self, Self::Asap(_) | Self::Rejection(_) | Self::Smc(_))
     }
 
-    /// Returns the options that it does not honour; setting one is an error.
-    pub(in crate::request) fn refuses(&self) -> Vec<&'static str> {
+    /// Returns whether it honours an option; setting one that it does not is an error.
+    pub(in crate::request) fn honours(&self, option: &Parameter) -> bool {
         match self {
-            Self::Sample | Self::Speculate(_) => Vec::new(),
-            Self::Beam(beams) => beams.refuses(),
+            Self::Sample | Self::Speculate(_) => true,
+            Self::Beam(beams) => beams.honours(option.effect),
             // Two texts of different lengths would have to be cropped alike.
-            Self::Guidance(_) | Self::Contrastive(_) => vec!["overflow"],
-            Self::ContrastiveSearch(search) => search.refuses(),
-            Self::Asap(_) | Self::Rejection(_) => faithful::refused(),
-            Self::Smc(_) => [&faithful::refused()[..], &["sequences"]].concat(),
+            Self::Guidance(_) | Self::Contrastive(_) => option.effect != Effect::Overflow,
+            Self::ContrastiveSearch(search) => search.honours(option.effect),
+            Self::Asap(_) | Self::Rejection(_) => faithful::honours(option),
+            Self::Smc(_) => faithful::honours(option) && option.effect != Effect::Sequences,
         }
     }
 
@@ -254,29 +234,34 @@ impl Strategy {
 
     /// Returns an error for an option that is set but not honoured by the strategy.
     pub(crate) fn check(&self, options: &GenerateOptions) -> Result<(), GenerateError> {
-        let refused = self.refuses();
+        let refused: Vec<_> = PARAMETERS.iter().filter(|row| !self.honours(row)).collect();
         if refused.is_empty() {
             return Ok(());
         }
         let (set, unset) = (form_of(options), form_of(&GenerateOptions::default()));
-        let pointer = |name: &str| format!("/{}", name.replace('.', "/"));
-        let is_set = |name: &&&'static str| {
-            let path = pointer(name);
-            match (set.pointer(&path), unset.pointer(&path)) {
-                (Some(set), Some(unset)) => set != unset,
-                // What cannot be compared is refused rather than ignored.
-                _ => true,
+        for row in refused {
+            let path = row.path();
+            let option = path.strip_prefix("options.").unwrap_or(&path).to_owned();
+            let pointer = format!("/{}", option.replace('.', "/"));
+            let value = set.pointer(&pointer);
+            if value != unset.pointer(&pointer) {
+                return Err(GenerateError::NotHonoured {
+                    strategy: self.name(),
+                    option,
+                    value: value.map_or_else(String::new, Value::to_string),
+                });
             }
-        };
-        match refused.iter().find(is_set) {
-            Some(option) => Err(GenerateError::NotHonoured {
-                strategy: self.name(),
-                option: (*option).to_owned(),
-                value: set
-                    .pointer(&pointer(option))
-                    .map_or_else(String::new, Value::to_string),
-            }),
-            None => Ok(()),
         }
+        Ok(())
     }
+}
+
+/// Checks the numbers of a strategy's options against the ranges in the table of parameters.
+pub(crate) fn check_ranges(strategy: &str, options: &impl Serialize) -> Result<(), OutOfRange> {
+    let form = form_of(options);
+    let mut rows = PARAMETERS.iter();
+    rows.try_for_each(|row| match row.strategy() == Some(strategy) {
+        true => row.check(&form),
+        false => Ok(()),
+    })
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::check_ranges;
 use super::faithful::{FaithfulError, ForcedEnd};
-use crate::demand::MOST_ROWS;
 
 /// How [`Strategy::Smc`](crate::Strategy::Smc) draws weighted outputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,15 +65,6 @@ impl SmcOptions {
     /// # Errors
     /// [`FaithfulError::OutOfRange`] for the first invalid field.
     pub fn validate(&self) -> Result<(), FaithfulError> {
-        let check = |name, value: f64, is_valid: bool, range| match is_valid {
-            true => Ok(()),
-            false => Err(FaithfulError::OutOfRange { name, value, range }),
-        };
-        let particles = self.particles as f64;
-        check("particles", particles, self.particles > 0, "1 or more")?;
-        let is_few = self.particles <= MOST_ROWS;
-        check("particles", particles, is_few, "at most 65536")?;
-        let is_share = (0.0..=1.0).contains(&self.threshold);
-        check("threshold", self.threshold, is_share, "from 0 to 1")
+        Ok(check_ranges("smc", self)?)
     }
 }

@@ -10,7 +10,7 @@ use super::start::Resources;
 use super::writing::Writing;
 use crate::demand::{Demand, Given, Text};
 use crate::request::Outputs;
-use crate::request::strategy::check_range;
+use crate::request::strategy::check_ranges;
 use crate::samplers::{ContrastRule, Opinions};
 use crate::task::{Context, Task, TaskSize};
 use crate::{Constraint, FinishReason, GenerateError, GenerateOptions, ModelError};
@@ -76,7 +76,7 @@ impl<C: Constraint> Contrast<C> {
         resources: &Resources<'_>,
     ) -> Result<Self, GenerateError> {
         let scale = guidance.scale;
-        check_range("scale", scale, scale.is_finite(), "finite")?;
+        check_ranges("guidance", guidance).map_err(ContrastError::from)?;
         // The last token of the prompt, as in transformers.
         let other = match guidance.prompt.is_empty() {
             true => prompt.last().copied().into_iter().collect(),
@@ -97,10 +97,7 @@ impl<C: Constraint> Contrast<C> {
         resources: &Resources<'_>,
     ) -> Result<Self, GenerateError> {
         let ContrastiveDecoding { alpha, beta } = contrastive;
-        let is_share = (0.0..=1.0).contains(&alpha);
-        check_range("alpha", alpha, is_share, "from 0 to 1")?;
-        let is_weight = beta.is_finite() && beta >= 0.0;
-        check_range("beta", beta, is_weight, "0 or more")?;
+        check_ranges("contrastive", &contrastive).map_err(ContrastError::from)?;
         if resources.draft.is_none() {
             let strategy = "contrastive";
             return Err(GenerateError::NoDraft { strategy });

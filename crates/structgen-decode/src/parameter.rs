@@ -1,10 +1,9 @@
+//! What a row of the tables of parameters says: a name, a type with its range, an effect, and a line of help.
+
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::Value;
-
-use super::Params;
-use super::form_of;
-use crate::Strategy;
 
 /// A row of the table of parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,13 +12,37 @@ pub struct Parameter {
     pub name: &'static str,
     /// Where it is in the serde form.
     pub place: Place,
+    /// What it has an effect on.
+    pub effect: Effect,
     /// The type of its values.
     pub kind: ParameterKind,
     /// A line of help.
     pub help: &'static str,
 }
 
-/// Where a parameter is in the serde form of [`Params`].
+/// What an option has an effect on, by which strategies honour or refuse it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// The request as a whole, such as its limits. Every strategy honours it.
+    Request,
+    /// How tokens are drawn: temperatures, and samplers that truncate.
+    Draws,
+    /// How tokens are drawn, depending on how probable the earlier ones were: mirostat and adaptive-p.
+    Feedback,
+    /// The logits of the allowed tokens: biases, bans and penalties.
+    Logits,
+    /// When an output ends, and what is recorded of each token.
+    Tokens,
+    /// How many outputs are generated independently of each other.
+    Sequences,
+    /// How text is written that the constraint forces.
+    ForcedText,
+    /// What happens to a text that outgrows the context.
+    Overflow,
+}
+
+/// Where a parameter is in the serde form of [`Params`](crate::request::Params).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Among the sampling parameters, under its name.
@@ -43,8 +66,8 @@ pub enum ParameterKind {
     Switch,
     /// One of several words.
     Word(&'static [&'static str]),
-    /// The name of a strategy, with default options, or its serde form.
-    Strategy,
+    /// One of these names of strategies, with default options, or a strategy's serde form.
+    Strategy(&'static [&'static str]),
     /// A string, such as a file name.
     Text,
     /// One string, or a JSON array of them.
@@ -149,80 +172,70 @@ impl Parameter {
     /// Returns its path in the serde form, such as `options.sampling.dry.multiplier`.
     #[must_use]
     pub fn path(&self) -> String {
-        let name = self.name;
-        match self.place {
-            Place::Sampling => format!("options.sampling.{name}"),
-            Place::Options => format!("options.{name}"),
-            Place::Strategy => {
-                let (_, field) = name.split_once('.').unwrap_or(("", name));
-                format!("strategy.{field}")
-            }
-            Place::Top => name.to_owned(),
-        }
-    }
-
-    /// Returns its default value. For a parameter in a [group](ParameterKind::Group), this is its value once the group
-    /// is enabled.
-    #[must_use]
-    pub fn default_value(&self) -> Value {
-        let mut form = form_of(&Params::default());
-        if let Some(strategy) = self.strategy() {
-            form["strategy"] = form_of(&Strategy::named(strategy));
-        }
-        self.value_in(&form)
-    }
-
-    /// Returns its value in a serde form, or its default if its group is off.
-    #[must_use]
-    pub fn value_in(&self, form: &Value) -> Value {
-        let path = self.path();
-        let mut value = form;
-        let mut keys = path.split('.');
-        while let Some(key) = keys.next() {
-            match value.get(key) {
-                Some(Value::Null) => {
-                    let Some(last) = keys.next() else { break };
-                    let group: Value = serde_json::from_str(self.group()).unwrap_or_default();
-                    return group.get(last).cloned().unwrap_or_default();
-                }
-                Some(inner) => value = inner,
-                None => return Value::Null,
-            }
-        }
-        let pointer = format!("/{}", path.replace('.', "/"));
-        form.pointer(&pointer).cloned().unwrap_or_default()
-    }
-
-    /// Returns the values of the other parameters in its group when it enables the group; empty if it is in no group.
-    pub(super) fn group(&self) -> &'static str {
-        let group = self.name.rsplit_once('.').map(|(group, _)| group);
-        let mut rows = super::PARAMETERS.iter();
-        let row = rows.find(|row| Some(row.name) == group && row.place == self.place);
-        match row.map(|row| row.kind) {
-            Some(ParameterKind::Group(on)) => on,
-            _ => "",
-        }
-    }
-
-    /// Returns the strategies that honour it, by their defaults.
-    #[must_use]
-    pub fn honoured_by(&self) -> Vec<&'static str> {
-        let path = self.path();
-        let Some(option) = path.strip_prefix("options.") else {
-            let mut names = Strategy::NAMES.to_vec();
-            names.retain(|name| self.strategy().is_none_or(|own| own == *name));
-            return names;
+        let place = match self.place {
+            Place::Sampling => "options.sampling.",
+            Place::Options => "options.",
+            Place::Strategy => "strategy.",
+            Place::Top => "",
         };
-        let is_refused = |refused: &&str| {
-            let rest = option.strip_prefix(*refused);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let honours = |name: &&str| {
-            let strategy = Strategy::named(name);
-            strategy.is_some_and(|strategy| !strategy.refuses().iter().any(is_refused))
-        };
-        Strategy::NAMES.iter().copied().filter(honours).collect()
+        format!("{place}{}", self.field())
     }
+
+    /// Returns its path in the serde form of the sampling parameters, options or strategy that it is a part of.
+    fn field(&self) -> &'static str {
+        match (self.place, self.name.split_once('.')) {
+            (Place::Strategy, Some((_, field))) => field,
+            _ => self.name,
+        }
+    }
+
+    /// Checks its number in the serde form of the sampling parameters or strategy that it is a part of. A parameter of
+    /// a group that is off has none.
+    pub(crate) fn check(&self, form: &Value) -> Result<(), OutOfRange> {
+        let (ParameterKind::Number(range) | ParameterKind::Integer(range)) = self.kind else {
+            return Ok(());
+        };
+        let mut keys = self.field().split('.');
+        let Some(value) = keys.try_fold(form, |form, key| form.get(key)) else {
+            return Ok(());
+        };
+        // JSON has no number for infinities and NaN.
+        let value = value.as_f64().unwrap_or(f64::NAN);
+        match range.contains(value) {
+            true => Ok(()),
+            false => Err(OutOfRange {
+                name: self.name,
+                value,
+                range,
+            }),
+        }
+    }
+}
+
+/// A number outside the range of its parameter.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{name} is {}, and must be {range}", number(*value))]
+#[non_exhaustive]
+pub struct OutOfRange {
+    /// The parameter.
+    pub name: &'static str,
+    /// Its value, or NaN if it is infinite.
+    pub value: f64,
+    /// The range.
+    pub range: Range,
+}
+
+fn number(value: f64) -> String {
+    match value.is_finite() {
+        true => value.to_string(),
+        false => "infinite or NaN".to_owned(),
+    }
+}
+
+/// Serialises through text, which gives numbers as people write them: 0.1 rather than the `f32` next to it.
+pub(crate) fn form_of(source: &impl Serialize) -> Value {
+    let text = serde_json::to_string(source).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// Describes a valid value, as a continuation of "must be".
@@ -233,7 +246,7 @@ impl fmt::Display for ParameterKind {
             Self::Integer(range) => write!(f, "a whole number, {range}"),
             Self::Switch => f.write_str("true or false"),
             Self::Word(words) => f.write_str(&either(words)),
-            Self::Strategy => f.write_str(&either(&Strategy::NAMES)),
+            Self::Strategy(names) => f.write_str(&either(names)),
             Self::Text => f.write_str("a text"),
             Self::Texts => f.write_str("a text, or a JSON list of texts"),
             Self::Ids => f.write_str("token ids with commas between them"),
