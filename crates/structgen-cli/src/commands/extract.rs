@@ -60,6 +60,10 @@ pub(crate) struct Args {
     /// input, errors included; ids that both have must agree. Cannot be used with --output
     #[arg(long, value_name = "OUT", requires = "jsonl")]
     resume: Option<PathBuf>,
+    /// Try the lines of OUT again that are errors, in their places. OUT is replaced once all of them were tried; until
+    /// then, progress is in OUT.retry, from which the same command continues
+    #[arg(long, requires = "resume")]
+    retry_errors: bool,
     /// Fail on a text that exceeds the model's context. By default it is read in overlapping windows, whose answers are
     /// merged by probability
     #[arg(long)]
@@ -242,7 +246,7 @@ impl Args {
     /// Extracts from each line of the input.
     fn lines(&self, settings: &Settings, schema: &Schema) -> Outcome {
         let lines = self.text.open_lines()?;
-        let output = extract_jsonl::Output::open(self.resume.as_deref())?;
+        let output = extract_jsonl::Output::open(self.resume.as_deref(), self.retry_errors)?;
         let mut local = Local {
             extractor: self.extractor(settings, schema, self.workers()?)?,
             results: &self.results,

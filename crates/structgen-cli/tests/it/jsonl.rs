@@ -118,6 +118,78 @@ fn a_program_that_is_killed_loses_and_doubles_nothing() {
 }
 
 #[test]
+fn lines_with_errors_are_tried_again_in_their_places_also_after_a_kill() {
+    runtime();
+    let dir = tempfile::tempdir().unwrap();
+    let schema = write(dir.path(), "s.json", PERSON);
+    let input = write(dir.path(), "in.jsonl", input(60));
+    let expected = run(&mut extract(&schema, &input, &[])).out;
+    // Every second text of an earlier run failed for a reason that has passed.
+    let earlier = expected.lines().take(50).enumerate().map(|(i, line)| {
+        let id = match i % 5 {
+            0 => String::new(),
+            _ => format!(",\"id\":{i}"),
+        };
+        match i % 2 {
+            0 => format!("{{\"error\":\"it was busy\",\"line\":{}{id}}}\n", i + 1),
+            _ => format!("{line}\n"),
+        }
+    });
+    let out = write(dir.path(), "out.jsonl", earlier.collect::<String>());
+    let before = fs::read_to_string(&out).unwrap();
+    let new = dir.path().join("out.jsonl.retry");
+    let retry = || {
+        let flags = ["--jobs", "2", "--retry-errors", "--resume"];
+        let mut command = extract(&schema, &input, &flags);
+        command
+            .arg(&out)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        command
+    };
+    let written = || fs::read_to_string(&new).unwrap_or_default();
+    for least in [5, 15] {
+        let mut child = retry().spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while written().lines().count() < least && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(written().lines().count() >= least);
+        assert!(expected.starts_with(&written()));
+        assert_eq!(fs::read_to_string(&out).unwrap(), before);
+    }
+    // A crash may leave an incomplete line.
+    let part = fs::read(&new).unwrap();
+    fs::write(&new, &part[..part.len() - 7]).unwrap();
+    let last = run(&mut retry());
+    // Some lines are errors for good.
+    assert_eq!((last.code, last.out.as_str()), (2, ""), "{last:?}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+    assert!(!new.exists());
+
+    // The second file of another output is not used.
+    fs::write(&out, &before).unwrap();
+    fs::write(&new, before.replace("Name", "Nobody")).unwrap();
+    let stale = run(&mut retry());
+    assert_eq!(stale.code, 2);
+    assert_eq!(fs::read_to_string(&out).unwrap(), before);
+    fs::remove_file(&new).unwrap();
+    // Without errors nothing is written again.
+    let input = write(dir.path(), "one.jsonl", "Name1 is 1 years old\n");
+    fs::write(&out, expected.lines().next().unwrap()).unwrap();
+    let flags = ["--retry-errors", "--resume", out.to_str().unwrap()];
+    assert_eq!(run(&mut extract(&schema, &input, &flags)).code, 0);
+    assert!(!new.exists());
+    let alone = run(&mut extract(&schema, &input, &["--retry-errors"]));
+    assert!(
+        alone.code == 2 && alone.err.contains("--resume"),
+        "{alone:?}"
+    );
+}
+
+#[test]
 fn an_output_of_another_input_is_left_alone() {
     runtime();
     let dir = tempfile::tempdir().unwrap();

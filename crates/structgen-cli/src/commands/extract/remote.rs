@@ -47,7 +47,7 @@ impl Args {
         settings.report_seed(None);
         if self.jsonl {
             let lines = self.text.open_lines()?;
-            let output = extract_jsonl::Output::open(self.resume.as_deref())?;
+            let output = extract_jsonl::Output::open(self.resume.as_deref(), self.retry_errors)?;
             let mut workers = Workers::new(extractor, self.jobs.unwrap_or(JOBS), &self.results);
             return extract_jsonl::run(&mut workers, lines, output);
         }

@@ -2,6 +2,7 @@
 
 mod input;
 mod output;
+mod retry;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -61,7 +62,14 @@ pub(crate) struct Answer {
 struct Pending<R> {
     number: u64,
     id: Option<Box<RawValue>>,
-    found: anyhow::Result<R>,
+    work: Work<R>,
+}
+
+enum Work<R> {
+    /// The text is in progress, or could not be started.
+    Started(anyhow::Result<R>),
+    /// This line of an earlier run is written again.
+    Done(String),
 }
 
 /// The line of the output for a text that could not be done.
@@ -75,6 +83,9 @@ struct ErrorLine<'l> {
     id: Option<&'l RawValue>,
 }
 
+/// The maximum number of lines of an earlier run that wait for their turn to be written again.
+const MOST_DONE: usize = 1 << 12;
+
 pub(crate) fn run<E: Extracts>(
     extractor: &mut E,
     input: Box<dyn BufRead + Send>,
@@ -86,9 +97,10 @@ pub(crate) fn run<E: Extracts>(
     let mut pending: VecDeque<Pending<E::Running>> = VecDeque::new();
     let (mut number, mut bad) = (0_u64, 0_u64);
     let mut is_open = true;
+    let mut started = 0;
     loop {
         // Never block on input while there is output to write.
-        while is_open && pending.len() < most {
+        while is_open && started < most && pending.len() < most + MOST_DONE {
             let line = match pending.is_empty() {
                 true => wait_for(&lines),
                 false => lines.try_recv(),
@@ -103,21 +115,21 @@ pub(crate) fn run<E: Extracts>(
                 }
             };
             number += 1;
-            match output.earlier(number, &line)? {
-                Earlier::Nothing => {}
+            let work = match output.earlier(number, &line)? {
+                Earlier::Nothing => {
+                    started += 1;
+                    let text = line.text.map_err(anyhow::Error::msg);
+                    Work::Started(text.and_then(|text| extractor.submit(text)))
+                }
+                Earlier::Again(line) => Work::Done(line),
                 earlier => {
                     bad += u64::from(matches!(earlier, Earlier::Error));
                     progress.inc(1);
                     continue;
                 }
-            }
-            let found =
-                { line.text.map_err(anyhow::Error::msg) }.and_then(|text| extractor.submit(text));
-            pending.push_back(Pending {
-                number,
-                id: line.id,
-                found,
-            });
+            };
+            let id = line.id;
+            pending.push_back(Pending { number, id, work });
         }
         let Some(next) = pending.pop_front() else {
             if is_open && !interrupt::happened() {
@@ -125,7 +137,16 @@ pub(crate) fn run<E: Extracts>(
             }
             break;
         };
-        let Pending { number, id, found } = next;
+        let Pending { number, id, work } = next;
+        let found = match work {
+            Work::Started(found) => found,
+            Work::Done(line) => {
+                output.write(&line)?;
+                progress.inc(1);
+                continue;
+            }
+        };
+        started -= 1;
         let found = found.and_then(|running| extractor.wait(running, id.as_deref()));
         if interrupt::happened() && (found.is_err() || extractor.may_be_cut()) {
             // The document may be incomplete, and later ones must not come before it.

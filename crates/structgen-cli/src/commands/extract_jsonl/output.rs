@@ -12,6 +12,7 @@ use structgen_artifact::is_special;
 
 use super::ErrorLine;
 use super::input::Line;
+use super::retry::Retry;
 use crate::output::write_line;
 
 /// Standard output, or a file that may already have lines.
@@ -22,9 +23,14 @@ pub(crate) struct Output {
 struct Resumed {
     path: PathBuf,
     /// The lines of the earlier run that were not compared with the input yet.
-    done: io::Lines<BufReader<io::Take<File>>>,
+    done: WrittenLines,
     file: File,
+    /// While lines with errors are tried again.
+    retry: Option<Retry>,
 }
+
+/// The complete lines that a file had when it was opened.
+pub(super) type WrittenLines = io::Lines<BufReader<io::Take<File>>>;
 
 /// What an earlier run wrote for a line of the input.
 pub(super) enum Earlier {
@@ -32,57 +38,41 @@ pub(super) enum Earlier {
     Result,
     /// Why it could not be done.
     Error,
+    /// A result that has to be written again, in its place among lines that are tried again.
+    Again(String),
 }
 
-impl Earlier {
-    fn of(line: &str, number: u64) -> Self {
-        match serde_json::from_str::<ErrorLine<'_>>(line) {
-            Ok(error) if error.line == number => Self::Error,
-            _ => Self::Result,
-        }
-    }
+/// Returns whether a line of the output says why an input line could not be done.
+pub(super) fn is_error(line: &str, number: u64) -> bool {
+    serde_json::from_str::<ErrorLine<'_>>(line).is_ok_and(|error| error.line == number)
 }
 
 impl Output {
-    /// Opens standard output, or a file, which is truncated after its last complete line.
-    pub(crate) fn open(resume: Option<&Path>) -> anyhow::Result<Self> {
-        let resumed = resume.map(Resumed::open).transpose()?;
+    /// Opens standard output, or a file, which is truncated after its last complete line. Lines with errors are tried
+    /// again if `retries`.
+    pub(crate) fn open(resume: Option<&Path>, retries: bool) -> anyhow::Result<Self> {
+        let resumed = resume.map(|path| Resumed::open(path, retries));
+        let resumed = resumed.transpose()?;
         Ok(Self { resumed })
     }
 
-    /// Returns what an earlier run wrote for this input line.
+    /// Returns what an earlier run wrote for this input line. Lines are asked for in order.
     pub(super) fn earlier(&mut self, number: u64, line: &Line) -> anyhow::Result<Earlier> {
         let Some(resumed) = &mut self.resumed else {
             return Ok(Earlier::Nothing);
         };
-        let path = resumed.path.display();
-        let Some(done) = resumed.done.next() else {
+        let Some(done) = next_line(&mut resumed.done, &resumed.path, number, line)? else {
             return Ok(Earlier::Nothing);
         };
-        let done = done.with_context(|| format!("line {number} of {path} cannot be read"))?;
-        let is_no = |what: &str| {
-            format!("line {number} of {path} is no {what}: it was not written by --jsonl")
-        };
-        let Some(id) = &line.id else {
-            // The document itself, which need not be an object.
-            serde_json::from_str::<IgnoredAny>(&done).with_context(|| is_no("JSON"))?;
-            return Ok(Earlier::of(&done, number));
-        };
-        let earlier = Earlier::of(&done, number);
-        let done: BTreeMap<String, Box<RawValue>> =
-            serde_json::from_str(&done).with_context(|| is_no("JSON object"))?;
-        if !["value", "error"]
-            .iter()
-            .any(|&name| done.contains_key(name))
-        {
-            bail!(is_no("result"));
+        if let Some(retry) = &mut resumed.retry {
+            let earlier = retry.earlier(done, number, line)?;
+            resumed.end_retry()?;
+            return Ok(earlier);
         }
-        if done.get("id").map(|done| done.get()) != Some(id.get()) {
-            bail!(
-                "line {number} of the input has the id {id}, and line {number} of {path} has not: it is the output of another input"
-            );
-        }
-        Ok(earlier)
+        Ok(match is_error(&done, number) {
+            true => Earlier::Error,
+            false => Earlier::Result,
+        })
     }
 
     /// Returns an error if the output has more lines than the input.
@@ -103,50 +93,110 @@ impl Output {
         let Some(resumed) = &mut self.resumed else {
             return Ok(write_line(line)?);
         };
-        let written = resumed.file.write_all(format!("{line}\n").as_bytes());
-        written.with_context(|| format!("{} cannot be written", resumed.path.display()))
+        let (file, path) = match &mut resumed.retry {
+            Some(retry) => retry.next(),
+            None => (&mut resumed.file, &*resumed.path),
+        };
+        let written = file.write_all(format!("{line}\n").as_bytes());
+        written.with_context(|| format!("{} cannot be written", path.display()))?;
+        resumed.end_retry()
     }
 }
 
+/// Returns the next line that an earlier run wrote, which must be a result or an error of this line of the input.
+pub(super) fn next_line(
+    lines: &mut WrittenLines,
+    path: &Path,
+    number: u64,
+    input: &Line,
+) -> anyhow::Result<Option<String>> {
+    let path = path.display();
+    let Some(done) = lines.next() else {
+        return Ok(None);
+    };
+    let done = done.with_context(|| format!("line {number} of {path} cannot be read"))?;
+    let is_no =
+        |what: &str| format!("line {number} of {path} is no {what}: it was not written by --jsonl");
+    let Some(id) = &input.id else {
+        // The document itself, which need not be an object.
+        serde_json::from_str::<IgnoredAny>(&done).with_context(|| is_no("JSON"))?;
+        return Ok(Some(done));
+    };
+    let members: BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(&done).with_context(|| is_no("JSON object"))?;
+    if !["value", "error"]
+        .iter()
+        .any(|&name| members.contains_key(name))
+    {
+        bail!(is_no("result"));
+    }
+    if members.get("id").map(|done| done.get()) != Some(id.get()) {
+        bail!(
+            "line {number} of the input has the id {id}, and line {number} of {path} has not: it is the output of another input"
+        );
+    }
+    Ok(Some(done))
+}
+
 impl Resumed {
-    fn open(path: &Path) -> anyhow::Result<Self> {
-        Self::try_open(path).with_context(|| format!("{} cannot be continued", path.display()))
+    fn open(path: &Path, retries: bool) -> anyhow::Result<Self> {
+        let open = || -> anyhow::Result<Self> {
+            let (file, done) = open_lines(path)?;
+            let retry = match retries {
+                true => Retry::open(path)?,
+                false => None,
+            };
+            let path = path.to_owned();
+            Ok(Self {
+                path,
+                done,
+                file,
+                retry,
+            })
+        };
+        open().with_context(|| format!("{} cannot be continued", path.display()))
     }
 
-    fn try_open(path: &Path) -> anyhow::Result<Self> {
-        if is_special(path) {
-            bail!("it is not a regular file");
+    /// Goes on with the new file once it has every line that the old one had.
+    fn end_retry(&mut self) -> anyhow::Result<()> {
+        match self.retry.take_if(|retry| retry.is_done()) {
+            Some(retry) => retry.replace(&mut self.file),
+            None => Ok(()),
         }
-        let mut options = OpenOptions::new();
-        let mut file = options.read(true).append(true).create(true).open(path)?;
-        // It is unlocked when it is closed.
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => bail!("another process writes to it"),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-            Ok(()) => {}
-        }
-        let mut lines = Lines::of(&file)?;
-        if let Some(last) = lines.unended.take() {
-            match serde_json::from_slice::<IgnoredAny>(&last) {
-                // A number may have had more digits.
-                Ok(_) if !last.last().is_some_and(u8::is_ascii_digit) => {
-                    file.write_all(b"\n")?;
-                    lines.end += last.len() as u64 + 1;
-                }
-                Err(error) if !error.is_eof() => {
-                    bail!("its last line is not the beginning of a result: {error}")
-                }
-                _ => file.set_len(lines.end)?,
-            }
-        }
-        // Lines that this run appends are not from the earlier run.
-        let done = File::open(path)?.take(lines.end);
-        Ok(Self {
-            path: path.to_owned(),
-            done: BufReader::new(done).lines(),
-            file,
-        })
     }
+}
+
+/// Opens a file to append lines, and returns the complete lines that it has. An incomplete last line is completed or
+/// removed.
+pub(super) fn open_lines(path: &Path) -> anyhow::Result<(File, WrittenLines)> {
+    if is_special(path) {
+        bail!("it is not a regular file");
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options.read(true).append(true).create(true).open(path)?;
+    // It is unlocked when it is closed.
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => bail!("another process writes to it"),
+        Err(TryLockError::Error(error)) => return Err(error.into()),
+        Ok(()) => {}
+    }
+    let mut lines = Lines::of(&file)?;
+    if let Some(last) = lines.unended.take() {
+        match serde_json::from_slice::<IgnoredAny>(&last) {
+            // A number may have had more digits.
+            Ok(_) if !last.last().is_some_and(u8::is_ascii_digit) => {
+                file.write_all(b"\n")?;
+                lines.end += last.len() as u64 + 1;
+            }
+            Err(error) if !error.is_eof() => {
+                bail!("its last line is not the beginning of a result: {error}")
+            }
+            _ => file.set_len(lines.end)?,
+        }
+    }
+    // Lines that this run appends are not from the earlier run.
+    let done = File::open(path)?.take(lines.end);
+    Ok((file, BufReader::new(done).lines()))
 }
 
 /// The lines of a file.
