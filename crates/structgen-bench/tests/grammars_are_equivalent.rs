@@ -1,7 +1,7 @@
 //! Both notations of a grammar judge every sample according to its folder, so that the engines are timed on the same
 //! language.
 
-#[path = "../../structgen-vocab/tests/support/mod.rs"]
+#[path = "../../structgen-vocab/tests/it/support/mod.rs"]
 mod support;
 
 use std::path::Path;

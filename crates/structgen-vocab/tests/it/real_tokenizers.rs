@@ -1,9 +1,7 @@
 //! Real tokenizers, compared with the `tokenizers` crate loading the same files itself.
 
-mod support;
-
+use crate::support::real_tokenizer;
 use structgen_vocab::{TokenId, Tokenizer, TokenizerOptions};
-use support::real_tokenizer;
 
 const TEXTS: [&str; 12] = [
     "",

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use structgen_tools::{Content, Event, Message, Tool, ToolFormat, ToolGrammar, ToolOptions};
 
 fn tools() -> Vec<Tool> {
-    Tool::list(include_str!("../presets/samples-tools.json")).expect("the tools are usable")
+    Tool::list(include_str!("../../presets/samples-tools.json")).expect("the tools are usable")
 }
 
 fn grammars() -> Vec<ToolGrammar> {

@@ -1,6 +1,6 @@
 //! The real tokenizers of the data set, which is not part of the repository.
 
-#[path = "../../../../tests/src/data.rs"]
+#[path = "../../../../../tests/src/data.rs"]
 #[allow(
     dead_code,
     unreachable_pub,

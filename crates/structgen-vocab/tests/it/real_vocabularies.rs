@@ -1,10 +1,8 @@
 //! The vocabularies of real tokenizers, and of one like SentencePiece's, compared with decoding by the `tokenizers`
 //! crate.
 
-mod support;
-
+use crate::support::real_tokenizer;
 use structgen_vocab::{TokenId, TokenTrie, Vocabulary};
-use support::real_tokenizer;
 
 struct Real {
     vocabulary: Vocabulary,

@@ -1,0 +1,4 @@
+//! Chat templates from the outside: as transformers renders them, and damaged.
+
+mod mutated;
+mod transformers;
