@@ -58,6 +58,17 @@ pub enum LoadError {
         /// What ONNX Runtime says.
         reason: String,
     },
+    /// The graph keeps its cache with an operator that is not run.
+    #[error(
+        "{model} keeps its cache with the operator {operator}, which structgen does not run: export the model with a \
+         cache that grows (optimum), or with GroupQueryAttention (onnxruntime-genai's model builder)"
+    )]
+    UnsupportedOperator {
+        /// The file, or what stands for it.
+        model: String,
+        /// The operator.
+        operator: &'static str,
+    },
     /// The graph lacks an input or output that decoding needs.
     #[error("the model has no {kind} {name:?}; it has {}", list(present))]
     Missing {

@@ -139,6 +139,7 @@ impl ModelSource {
                 for file in files {
                     // A file that cannot be read is ONNX Runtime's to refuse.
                     let own = Operators::of_file(&file.path).unwrap_or_default();
+                    check_operators(&own, || file.path.display().to_string())?;
                     let builder = session_builder(runtime, self.device, &own)?;
                     let session = session_from_file(builder, &file.path)?;
                     opened.push(Opened::new(session, file.runs, &file.renamed));
@@ -150,6 +151,7 @@ impl ModelSource {
             }
             GraphSource::Bytes(model) => {
                 operators = Operators::of_bytes(model).unwrap_or_default();
+                check_operators(&operators, || IN_MEMORY.to_owned())?;
                 let builder = session_builder(runtime, self.device, &operators)?;
                 let session = session_from_bytes(builder, model)?;
                 opened.push(Opened::new(session, When::Always, &BTreeMap::new()));
@@ -409,6 +411,24 @@ fn dynamic_quantization(operators: &Operators) -> Option<&'static str> {
     names.find(|name| operators.has(name))
 }
 
+/// What stands for the file of a model in memory.
+const IN_MEMORY: &str = "the model in memory";
+
+/// Operators that write keys and values into tensors of a fixed length, or into pages of one: `TensorScatter` since
+/// opset 24, and `PagedAttention` of ONNX Runtime for CUDA. By its inputs and outputs, such a graph may look like one
+/// whose cache grows, and would be run wrongly.
+const OTHER_CACHES: [&str; 2] = ["TensorScatter", "PagedAttention"];
+
+fn check_operators(operators: &Operators, model: impl Fn() -> String) -> Result<(), LoadError> {
+    match OTHER_CACHES.into_iter().find(|name| operators.has(name)) {
+        Some(operator) => Err(LoadError::UnsupportedOperator {
+            model: model(),
+            operator,
+        }),
+        None => Ok(()),
+    }
+}
+
 /// What is to be said where configuration and graph differ about a sliding window.
 fn sliding_window(
     config: &ModelConfig,
@@ -436,7 +456,7 @@ fn session_from_file(mut builder: SessionBuilder, file: &Path) -> Result<Session
 
 fn session_from_bytes(mut builder: SessionBuilder, bytes: &[u8]) -> Result<Session, LoadError> {
     let session = builder.commit_from_memory(bytes);
-    session.map_err(|error| refused("the model in memory", &error))
+    session.map_err(|error| refused(IN_MEMORY, &error))
 }
 
 /// The bytes of a model file and of the files beside it that have its external data, by the names that exporters give

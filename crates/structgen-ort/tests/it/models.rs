@@ -322,10 +322,12 @@ fn graphs_that_are_no_decoders_are_refused_by_name() {
         no_present: the model has no output "present.0.value"; it has logits, present.0.key
         open_heads: neither the model nor its configuration specifies the number of key-value heads: num_key_value_heads is missing from config.json
         optional_input: optional of the model is Option<Tensor<f32>(1)>, and must be a tensor
+        paged_attention: the model in memory keeps its cache with the operator PagedAttention, which structgen does not run: export the model with a cache that grows (optimum), or with GroupQueryAttention (onnxruntime-genai's model builder)
         state_of_another_size: present_conv.1 of the model is Tensor<f32>(1, 4, 2), and must be of the same type and size as its past
         state_of_no_size: past_conv.1 of the model is Tensor<f32>(batch), and must be a state of fixed size, [batch, sizes] with an open batch alone
         state_of_open_size: past_conv.1 of the model is Tensor<f32>(batch, channels, 3), and must be a state of fixed size, [batch, sizes] with an open batch alone
         state_without_present: the model has no output "present_conv.1"; it has logits, present.0.key, present.0.value
+        tensor_scatter: the model in memory keeps its cache with the operator TensorScatter, which structgen does not run: export the model with a cache that grows (optimum), or with GroupQueryAttention (onnxruntime-genai's model builder)
         unknown_input: the model has an input that structgen cannot fill: token_type_ids (Tensor<i64>(batch, sequence))
         unknown_state: the model has an input that structgen cannot fill: past_states.0.wkv_max (Tensor<f32>(batch, 4))
         vast_cache: past_key_values.0.key of the model is Tensor<f32>(batch, 1099511627776, past, 1099511627776), and must be of a size that memory holds
