@@ -1,6 +1,16 @@
 //! Compiles the grammar IR to byte automata: terminals as lazy machines, rules as a recursive transition network with
 //! registers.
 //!
+//! | names | for |
+//! |---|---|
+//! | [`Program`], [`Limits`], [`ProgramError`] | compiling a grammar |
+//! | [`Network`], [`Call`], [`SetId`], [`StepError`], [`Memory`] | stepping through texts |
+//! | [`Input`], [`Candidate`], [`BoundProgram`] | values that come from an input |
+//! | [`CaptureProgram`], [`CaptureSpan`], [`CapturePiece`] | the parts of a text that named expressions match |
+//!
+//! What only `structgen-constraint` uses, to compute masks from machines and terminals, is exported but hidden from
+//! this documentation.
+//!
 //! The modules are stages, and data flows down the list below: a module imports only modules of the groups above its
 //! own. `tests/it/stages.rs` reads this list and checks the imports.
 
@@ -25,6 +35,7 @@ mod machine;
 mod json;
 mod literal;
 mod literals;
+#[doc(hidden)]
 pub mod number;
 mod regular;
 
@@ -49,18 +60,34 @@ mod bind;
 // `CaptureProgram`: the parts of a text that named expressions match.
 mod captures;
 
-pub use structgen_regular::{CancelToken, LimitExceeded, Lookahead, SHORT_TEXT, is_gap};
+pub use structgen_regular::{CancelToken, LimitExceeded};
 
 pub use bind::BoundProgram;
-pub use bytes::{ByteClasses, ByteSet, Ends, Span};
 pub use captures::{CapturePiece, CaptureProgram, CaptureSpan};
 pub use input::{Candidate, CandidateValue, Input};
-pub use json::Utf8;
 pub use limit::{Limits, StepError};
+pub use network::{Call, Memory, Network, SetId};
+pub use program::{GuideRefused, Program, ProgramError};
+
+// What masks are computed from, for `structgen-constraint` alone, and what it shares with `structgen-regular`.
+#[doc(hidden)]
+pub use structgen_regular::{Lookahead, SHORT_TEXT, is_gap};
+
+#[doc(hidden)]
+pub use bytes::{ByteClasses, ByteSet, Ends, Span};
+#[doc(hidden)]
+pub use json::Utf8;
+#[doc(hidden)]
 pub use listing::{Beginning, Listing};
+#[doc(hidden)]
 pub use machine::{AfterEnd, Children, Continuations, LiteralsPlace, Machine, Uniform};
+#[doc(hidden)]
 pub use meter::MachineMeter;
-pub use network::{Begun, Call, Element, Frame, Memory, Network, SetId};
-pub use program::{GuideRefused, Program, ProgramError, any_string};
+#[doc(hidden)]
+pub use network::{Begun, Element, Frame};
+#[doc(hidden)]
+pub use program::any_string;
+#[doc(hidden)]
 pub use terminal::{DEAD, START, Terminal, TerminalCursor, TerminalState};
+#[doc(hidden)]
 pub use token_lengths::TokenLengths;

@@ -8,6 +8,16 @@
 //!   value may be written (escapes, number forms, whitespace) is stated once, in [`JsonForm`], and not in the shapes;
 //! - **token terminals**: a special token of the vocabulary, by name or id.
 //!
+//! | names | for |
+//! |---|---|
+//! | [`Grammar`], [`Expr`], [`Rule`], [`TokenTerminal`] | grammars; [`GrammarBuilder`] makes them |
+//! | [`Regular`], [`CharSet`], [`LiteralSet`] | sets of strings |
+//! | [`ObjectShape`], [`ArrayShape`], [`StringShape`], [`NumberSet`], [`Alternative`] | sets of JSON values |
+//! | [`Slot`], [`Property`], [`KeyPattern`], [`Tally`], [`Relation`], [`Decimal`] | what these consist of |
+//! | [`JsonForm`], [`NumberForm`], [`EscapeForm`], [`Whitespace`] | how JSON values may be written |
+//! | [`Guide`], [`Temperature`] | token limits and temperatures of parts |
+//! | [`passes`], [`notation`], [`json_pointer`], [`decimal`] | rewriting grammars, writing GBNF, pointers, numbers |
+//!
 //! The IR knows no tokenizer and no source syntax. It is built with [`GrammarBuilder`], simplified by [`passes`],
 //! printed with `Display`, encoded by [`Grammar::to_bytes`], and lowered to automata by `structgen-automata`.
 
@@ -20,7 +30,9 @@ mod guide;
 mod json;
 pub mod json_pointer;
 mod json_text;
+#[doc(hidden)]
 pub mod keyed;
+#[doc(hidden)]
 pub mod lists;
 mod literals;
 mod names;
@@ -43,8 +55,13 @@ pub use json::{
     Property, Slot, StringContent, StringShape, Tally,
 };
 pub use literals::{LiteralSet, LiteralsTooLarge};
-pub use names::UniqueNames;
 pub use regular::{CharSet, Regular};
 pub use relation::Relation;
+
+// For the other crates of the workspace.
+#[doc(hidden)]
+pub use names::UniqueNames;
+#[doc(hidden)]
 pub use shared::Shared;
+#[doc(hidden)]
 pub use space::{ASCII_SPACE, WIDE_SPACE, ecma_space};

@@ -3,6 +3,9 @@
 //! A state is an expression: the set of what may still follow. Nothing is determinised ahead of time and no counter is
 //! unrolled, so building a machine costs about as much as reading the expression. Intersection and complement need no
 //! construction of their own.
+//!
+//! A [`RegularMachine`] steps through bytes; [`is_empty`], [`count`] and [`strings`] answer questions about a set.
+//! [`Lookahead`] is for machines that compute masks, in `structgen-automata`.
 
 mod abstraction;
 mod arena;
@@ -30,6 +33,7 @@ use structgen_grammar::Regular;
 use self::arena::{Arena, NodeId};
 pub use self::cancel::CancelToken;
 pub use self::counting::{count, strings};
+#[doc(hidden)]
 pub use self::gaps::is_gap;
 pub use self::limit::LimitExceeded;
 use self::limit::too_many_expressions;
