@@ -43,8 +43,9 @@
 //! # Features
 //!
 //! `embedded` (default): the extraction model's weights. `ort`: models on ONNX Runtime; implied by `embedded`. `tools`
-//! (default): formats of tool calls. `async`: `extract_async`, and runs as streams. Without any features, the crate has
-//! schemas, grammars, masks and checks, and loads nothing at run time.
+//! (default): formats of tool calls. `algebra`: queries on grammars, such as a shortest text or a comparison. `async`:
+//! `extract_async`, and runs as streams. Without any features, the crate has schemas, grammars, masks and checks, and
+//! loads nothing at run time.
 //!
 //! One call finds or installs the runtime library of `ort`: `runtime::ensure`.
 
@@ -152,6 +153,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[cfg(feature = "ort")]
 pub use schemars;
+#[cfg(feature = "algebra")]
 pub use structgen_algebra as algebra;
 pub use structgen_automata as automata;
 #[cfg(feature = "ort")]
