@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// Why a file of tables could not be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ArtifactError {
     /// An operation of the system failed.
@@ -39,6 +39,8 @@ pub enum ArtifactError {
     #[error("it contradicts itself: {0}")]
     Contents(&'static str),
 }
+
+structgen_sentence::debug_as_sentence!(ArtifactError);
 
 impl ArtifactError {
     /// Returns whether the file does not exist.

@@ -1,5 +1,5 @@
 /// Why no prompt could be rendered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatError {
     /// A file next to the template is not JSON, or its template has the wrong type.
@@ -72,3 +72,5 @@ pub enum ChatError {
     #[error("a fault in this library ended the rendering of the chat template; please report it")]
     Panicked,
 }
+
+structgen_sentence::debug_as_sentence!(ChatError);

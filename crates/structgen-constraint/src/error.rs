@@ -4,7 +4,7 @@ use structgen_automata::{LimitExceeded, ProgramError, StepError};
 use structgen_vocab::TokenId;
 
 /// Why a grammar could not be compiled for a vocabulary.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
     /// The grammar could not be lowered to a program.
@@ -15,7 +15,8 @@ pub enum CompileError {
     Limit(#[from] LimitExceeded),
     /// Some byte is not a token, so that some texts could be begun and never completed.
     #[error(
-        "the vocabulary has no token for the single byte 0x{byte:02X}, so completions in its tokens cannot be guaranteed"
+        "the vocabulary has no token for the single byte 0x{byte:02X}, so completions in its tokens cannot be guaranteed: \
+         use a tokenizer with all bytes, such as byte-level BPE, or SentencePiece with byte fallback"
     )]
     IncompleteVocabulary {
         /// The first such byte.
@@ -28,7 +29,9 @@ pub enum CompileError {
         name: String,
     },
     /// An end-of-sequence id is outside the vocabulary.
-    #[error("the end-of-sequence id {id} lies beyond the vocabulary's {len} ids")]
+    #[error(
+        "the end-of-sequence id {id} lies beyond the vocabulary's {len} ids: pass the ids that the model ends with"
+    )]
     EosOutOfRange {
         /// The id.
         id: TokenId,
@@ -37,12 +40,16 @@ pub enum CompileError {
     },
 }
 
+structgen_sentence::debug_as_sentence!(CompileError);
+
 /// Why an operation of a matcher failed. The matcher is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatcherError {
     /// The token is not allowed here.
-    #[error("token {token} is not allowed here: its byte {offset} does not match")]
+    #[error(
+        "token {token} is not allowed here: its byte {offset} does not match; choose one from the mask"
+    )]
     TokenRefused {
         /// The token.
         token: TokenId,
@@ -50,7 +57,7 @@ pub enum MatcherError {
         offset: usize,
     },
     /// The output has ended.
-    #[error("the output has ended: no token can follow")]
+    #[error("the output has ended, so no token can follow: check is_finished first")]
     Finished,
     /// A rollback by more tokens than were accepted.
     #[error("{asked} tokens cannot be taken back out of {taken}")]
@@ -64,6 +71,8 @@ pub enum MatcherError {
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
 }
+
+structgen_sentence::debug_as_sentence!(MatcherError);
 
 impl From<StepError> for MatcherError {
     fn from(error: StepError) -> Self {

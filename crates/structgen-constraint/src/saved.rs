@@ -26,7 +26,7 @@ const FORMAT: Format = Format {
 };
 
 /// Why a constraint could not be saved or loaded.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedError {
     /// The file is missing, damaged, of another version or vocabulary, or cannot be written.
@@ -50,6 +50,8 @@ pub enum SavedError {
         asked: Vec<TokenId>,
     },
 }
+
+structgen_sentence::debug_as_sentence!(SavedError);
 
 impl CompiledConstraint {
     /// Writes the constraint to a file: the grammar, and the masks that [`warm`](Self::warm) computed or that were

@@ -6,7 +6,7 @@ use structgen_decode::ModelError;
 use crate::{CudaError, RuntimeError};
 
 /// Why a model could not be loaded.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The runtime library is missing or unusable.
@@ -156,6 +156,8 @@ pub enum LoadError {
         name: String,
     },
 }
+
+structgen_sentence::debug_as_sentence!(LoadError);
 
 /// An error of ONNX Runtime while a model runs.
 pub(crate) fn backend(error: ort::Error) -> ModelError {

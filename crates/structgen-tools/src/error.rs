@@ -3,7 +3,7 @@
 use structgen_frontend::json_schema::SchemaError;
 
 /// Why tools are refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
     /// The text of the list of tools, or of a tool's schema, is not JSON.
@@ -115,6 +115,8 @@ pub enum ToolError {
     },
 }
 
+structgen_sentence::debug_as_sentence!(ToolError);
+
 impl ToolError {
     pub(crate) fn not_json(error: serde_json::Error) -> Self {
         Self::NotJson {
@@ -126,7 +128,7 @@ impl ToolError {
 }
 
 /// Why a format is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
     /// The text is not TOML, or has entries that a format does not have.
@@ -144,6 +146,8 @@ pub enum FormatError {
         reason: String,
     },
 }
+
+structgen_sentence::debug_as_sentence!(FormatError);
 
 impl FormatError {
     pub(crate) fn entry(entry: &'static str, reason: impl Into<String>) -> Self {

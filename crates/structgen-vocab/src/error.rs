@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a vocabulary could not be built.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum VocabularyError {
     /// The file cannot be read.
@@ -107,6 +107,8 @@ pub enum VocabularyError {
     },
 }
 
+structgen_sentence::debug_as_sentence!(VocabularyError);
+
 impl VocabularyError {
     pub(crate) fn json(error: &serde_json::Error) -> Self {
         Self::Json {
@@ -139,7 +141,7 @@ impl VocabularyError {
 }
 
 /// Why a tokenizer could not be loaded, or a text not encoded or decoded.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
     /// The vocabulary of the file is refused.
@@ -169,6 +171,8 @@ pub enum TokenizerError {
         message: String,
     },
 }
+
+structgen_sentence::debug_as_sentence!(TokenizerError);
 
 /// The message of an error of JSON. Its position is in fields of its own.
 fn without_position(error: &serde_json::Error) -> String {

@@ -1,7 +1,5 @@
 //! Errors, from the schema to the last token.
 
-use std::error::Error as _;
-use std::fmt;
 use std::path::PathBuf;
 
 #[cfg(feature = "ort")]
@@ -158,19 +156,7 @@ pub enum Error {
     },
 }
 
-/// Formats the error as a sentence, including its sources, since `fn main() -> Result<(), structgen::Error>` prints
-/// this.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")?;
-        let mut source = self.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
-    }
-}
+structgen_sentence::debug_as_sentence!(Error);
 
 #[cfg(feature = "ort")]
 impl Error {

@@ -5,7 +5,7 @@ use structgen_vocab::TokenId;
 use super::RowId;
 
 /// Why a model could not run.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// More tokens than the model can attend to.
@@ -80,3 +80,5 @@ pub enum ModelError {
     #[error("the model failed to run: {0}")]
     Backend(#[source] Box<dyn Error + Send + Sync>),
 }
+
+structgen_sentence::debug_as_sentence!(ModelError);

@@ -23,7 +23,7 @@ impl ChoiceProbability {
 }
 
 /// Why probabilities cannot be computed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
     /// There are no choices.
@@ -42,3 +42,5 @@ pub enum ChoiceError {
         reason: FinishReason,
     },
 }
+
+structgen_sentence::debug_as_sentence!(ChoiceError);

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Why a request has no complete output.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum GenerateError {
     /// A sampling parameter makes no sense.
@@ -210,6 +210,8 @@ pub enum GenerateError {
     #[error(transparent)]
     Incomplete(Box<Incomplete>),
 }
+
+structgen_sentence::debug_as_sentence!(GenerateError);
 
 /// An output that was cut before its structure was complete, with its beginning.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -2,7 +2,7 @@ use super::{PARAMETERS, SamplerKind, SamplingParams};
 use crate::parameter::{OutOfRange, form_of};
 
 /// An invalid sampling parameter.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SamplingError {
     /// A number outside its range.
@@ -39,6 +39,8 @@ pub enum SamplingError {
         after: SamplerKind,
     },
 }
+
+structgen_sentence::debug_as_sentence!(SamplingError);
 
 impl SamplingParams {
     /// Checks every field.

@@ -11,7 +11,7 @@ mod scanner;
 mod tree;
 
 /// Why a grammar cannot be converted, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct ConvertError {
     /// The line, counted from one.
@@ -21,6 +21,8 @@ pub struct ConvertError {
     /// What is wrong.
     pub message: String,
 }
+
+structgen_sentence::debug_as_sentence!(ConvertError);
 
 /// A source notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

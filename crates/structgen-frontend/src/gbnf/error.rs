@@ -23,7 +23,7 @@ use crate::regex::RegexErrorKind;
 /// hint: literals stand in double quotes"
 /// );
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct GbnfError {
     /// The file, if the error is in one: a path below the folder of [`GbnfFiles`](super::GbnfFiles).
     pub file: Option<String>,
@@ -38,6 +38,8 @@ pub struct GbnfError {
     /// Boxed to keep `Result` small.
     excerpt: Box<Excerpt>,
 }
+
+structgen_sentence::debug_as_sentence!(GbnfError);
 
 /// The part of a line that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]

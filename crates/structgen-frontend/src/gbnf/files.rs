@@ -84,7 +84,7 @@ impl PartialEq for GbnfFiles {
 }
 
 /// Why a file cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GbnfFileError {
     /// No files were configured.
@@ -116,6 +116,8 @@ pub enum GbnfFileError {
     #[error("imports nest more than {0} deep")]
     TooDeep(usize),
 }
+
+structgen_sentence::debug_as_sentence!(GbnfFileError);
 
 /// The files of one grammar while it is parsed.
 pub(super) struct FileReader<'o> {

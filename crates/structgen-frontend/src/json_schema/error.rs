@@ -6,7 +6,7 @@ use super::SchemaWarning;
 
 /// Why a schema is refused. Pointers are JSON Pointers in the form `#/properties/a`; one into another document follows
 /// its URI.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
     /// The text of the schema is not JSON.
@@ -117,6 +117,8 @@ pub enum SchemaError {
         pointer: String,
     },
 }
+
+structgen_sentence::debug_as_sentence!(SchemaError);
 
 /// The contradicting keywords, if any are known.
 fn contradicting(conflicts: &[String]) -> String {

@@ -23,7 +23,7 @@ pub struct Violation {
 }
 
 /// Why a value could not be validated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViolationError {
     /// The schema cannot be used.
@@ -50,3 +50,5 @@ pub enum ViolationError {
         reason: String,
     },
 }
+
+structgen_sentence::debug_as_sentence!(ViolationError);

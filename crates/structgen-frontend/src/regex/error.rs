@@ -1,7 +1,7 @@
 //! Errors of patterns.
 
 /// Why a pattern is refused, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} (at byte {position} of the pattern)")]
 pub struct RegexError {
     /// The byte offset in the pattern, on a character boundary.
@@ -9,6 +9,8 @@ pub struct RegexError {
     /// What is wrong.
     pub kind: RegexErrorKind,
 }
+
+structgen_sentence::debug_as_sentence!(RegexError);
 
 /// What is wrong with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@ use super::Runtime;
 use super::search::python_package_dirs;
 
 /// Why the CUDA provider cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaError {
     /// The runtime library was built without CUDA.
@@ -40,6 +40,8 @@ pub enum CudaError {
         reason: String,
     },
 }
+
+structgen_sentence::debug_as_sentence!(CudaError);
 
 /// A library that the CUDA provider uses.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::search::Place;
 use super::{Damage, Source};
 
 /// Why there is no ONNX Runtime library to work with.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
     /// No library was found, or none that could be loaded.
@@ -113,6 +113,8 @@ pub enum RuntimeError {
         source: io::Error,
     },
 }
+
+structgen_sentence::debug_as_sentence!(RuntimeError);
 
 impl RuntimeError {
     /// The error of an installed library that was not verified.

@@ -78,7 +78,7 @@ pub enum Event {
 }
 
 /// Why an output is not in the format.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {offset} of the output: {kind}")]
 #[non_exhaustive]
 pub struct ParseError {
@@ -87,6 +87,8 @@ pub struct ParseError {
     /// What is wrong.
     pub kind: ParseErrorKind,
 }
+
+structgen_sentence::debug_as_sentence!(ParseError);
 
 /// What is wrong with an output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

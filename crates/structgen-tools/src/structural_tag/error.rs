@@ -5,7 +5,7 @@ use structgen_frontend::json_schema::SchemaError;
 use structgen_frontend::regex::RegexError;
 
 /// Why a structural tag is refused. Pointers are JSON Pointers into the structural tag.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuralTagError {
     /// The text is not JSON.
@@ -86,6 +86,8 @@ pub enum StructuralTagError {
         limit: u64,
     },
 }
+
+structgen_sentence::debug_as_sentence!(StructuralTagError);
 
 impl StructuralTagError {
     /// The JSON Pointer into the structural tag; `None` if the text is not JSON.

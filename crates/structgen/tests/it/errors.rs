@@ -1,11 +1,20 @@
-//! What `fn main() -> Result<(), structgen::Error>` prints is a sentence with the next step.
+//! What `main` prints of an error that it returns is a sentence with the next step: of `structgen::Error`, and of the
+//! errors of parts that programs use alone.
+
+use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use structgen::{
-    Constraint, Error, Extractor, GenerateOptions, Model, ModelOptions, SchemaOptions,
-};
+use structgen::chat::ChatTemplate;
+use structgen::constraint::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+use structgen::decode::{MockModel, Request, Scheduler, Unconstrained};
+use structgen::frontend::gbnf::{self, GbnfOptions};
+use structgen::frontend::json_schema;
+use structgen::frontend::regex::{self, RegexOptions};
+use structgen::tools::Tool;
+use structgen::vocab::{TokenId, Tokenizer, Vocabulary};
+use structgen::{Constraint, Extractor, GenerateOptions, Model, ModelOptions, SchemaOptions};
 
 use crate::support::model;
 
@@ -16,7 +25,7 @@ struct Never {
     name: String,
 }
 
-fn check<T>(result: Result<T, Error>, expected: &Expect) {
+fn check<T, E: std::fmt::Debug>(result: Result<T, E>, expected: &Expect) {
     let printed = result.err().map(|error| format!("Error: {error:?}"));
     expected.assert_eq(&printed.unwrap_or_default());
 }
@@ -68,5 +77,49 @@ fn errors_are_printed_as_sentences() {
         &expect![
             "Error: the output needs up to 22 tokens to be complete, and 3 are allowed; raise the number of new tokens to 22"
         ],
+    );
+}
+
+#[test]
+fn errors_of_parts_are_printed_as_sentences() {
+    check(Tokenizer::from_file("no/such/file.json"), &expect![[]]);
+    check(Tokenizer::from_bytes(b"{}"), &expect![[]]);
+    let options = SchemaOptions::new();
+    check(
+        json_schema::compile_str(r#"{"type": "strin"}"#, &options),
+        &expect![[]],
+    );
+    check(regex::parse("a{2", RegexOptions::rust()), &expect![[]]);
+    let grammar = |text: &str| gbnf::parse(text, &GbnfOptions::default());
+    check(grammar("root ::= item"), &expect![[]]);
+    check(Tool::list("{}"), &expect![[]]);
+    check(ChatTemplate::from_tokenizer_config("{}"), &expect![[]]);
+
+    let bytes = (0..=255_u8).map(|byte| vec![byte]);
+    let vocabulary = Vocabulary::from_tokens(bytes, &[(TokenId(256), "<eos>")]).unwrap();
+    let vocabulary = Arc::new(vocabulary);
+    let tables = VocabularyTables::new(vocabulary.clone()).into();
+    let compile = |eos| {
+        let options = ConstraintOptions {
+            eos: vec![TokenId(eos)],
+            ..ConstraintOptions::default()
+        };
+        CompiledConstraint::new(grammar("root ::= [0-9]").unwrap(), &tables, &options)
+    };
+    check(compile(300), &expect![[]]);
+    let mut matcher = compile(256).unwrap().matcher();
+    check(matcher.accept_token(TokenId(65)), &expect![[]]);
+    check(matcher.rollback(1), &expect![[]]);
+    matcher.accept_token(TokenId(48)).unwrap();
+    matcher.accept_token(TokenId(256)).unwrap();
+    check(matcher.accept_token(TokenId(48)), &expect![[]]);
+
+    let run = |prompt: u32, model: MockModel| {
+        let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[TokenId(256)]);
+        Scheduler::new(model, vocabulary.clone()).run(Request::new([TokenId(prompt)], free))
+    };
+    check(
+        run(999, MockModel::new(257, 8, [TokenId(256)])),
+        &expect![[]],
     );
 }

@@ -8,7 +8,7 @@ use crate::Strategy;
 use crate::parameter::{NumberAt, Parameter, ParameterKind, form_of};
 
 /// Why a parameter cannot be set.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
     /// No parameter has this name.
@@ -50,6 +50,8 @@ pub enum ParameterError {
         expected: String,
     },
 }
+
+structgen_sentence::debug_as_sentence!(ParameterError);
 
 fn near_names(near: &[&'static str]) -> String {
     match near {
