@@ -125,7 +125,7 @@ fn again(
     start: SetId,
     route: &[u8],
     work: &mut u64,
-) -> Result<SetId, LimitExceeded> {
+) -> Result<SetId, MatcherError> {
     let room = visit.room_for_one(most_bytes(visit));
     let mut state = start;
     for (at, byte) in route.iter().enumerate() {
@@ -143,7 +143,7 @@ fn without_loops<'b>(
     visit: &Visit<'_>,
     start: SetId,
     bytes: impl Iterator<Item = &'b u8>,
-) -> Result<Vec<u8>, LimitExceeded> {
+) -> Result<Vec<u8>, MatcherError> {
     let mut route = Vec::new();
     // The states on the route, and how many of its bytes lead to each.
     let mut states = vec![start];
@@ -170,8 +170,8 @@ fn without_loops<'b>(
 }
 
 /// Returns the state after a byte that was accepted before.
-fn taken(visit: &Visit<'_>, state: SetId, byte: u8) -> Result<SetId, LimitExceeded> {
-    Ok(run(&visit.network, state, &[byte])?.expect("the byte was accepted from this state"))
+fn taken(visit: &Visit<'_>, state: SetId, byte: u8) -> Result<SetId, MatcherError> {
+    run(&visit.network, state, &[byte])?.map_err(|_| MatcherError::Inconsistent { byte })
 }
 
 /// Returns the refusal of the byte at an offset, or of the end of the text.
@@ -195,4 +195,37 @@ fn check_between(visit: &Visit<'_>, at: usize) -> Result<(), LimitExceeded> {
     token.map_or(Ok(()), |token| {
         token.check_between(at as u64, at as u64 + 1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use structgen_frontend::gbnf::{self, GbnfOptions};
+    use structgen_vocab::Vocabulary;
+
+    use super::*;
+    use crate::{CompiledConstraint, ConstraintOptions, VocabularyTables};
+
+    #[test]
+    fn a_byte_that_new_states_refuse_is_an_error() {
+        let vocabulary = Vocabulary::from_tokens((0..=u8::MAX).map(|byte| vec![byte]), &[]);
+        let tables = Arc::new(VocabularyTables::new(Arc::new(vocabulary.unwrap())));
+        let grammar = gbnf::parse(r#"root ::= "ab"*"#, &GbnfOptions::default()).unwrap();
+        let options = ConstraintOptions::default();
+        let constraint = CompiledConstraint::new(grammar, &tables, &options).unwrap();
+        let go_on = |route: &[u8]| {
+            constraint.matcher().visit(|visit, progress| {
+                let read = Read {
+                    state: Some((visit.states.epoch + 1, progress.state())),
+                    route: route.to_vec(),
+                    ..Read::default()
+                };
+                read.go_on(visit, progress.state(), b"b")
+            })
+        };
+        assert!(matches!(go_on(b"a"), Ok(Outcome::Checked(None))));
+        let refused = MatcherError::Inconsistent { byte: b'c' };
+        assert_eq!(go_on(b"ac").err(), Some(refused));
+    }
 }

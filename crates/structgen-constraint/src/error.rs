@@ -67,6 +67,14 @@ pub enum MatcherError {
         /// The number of tokens accepted.
         taken: usize,
     },
+    /// States that were computed again refuse a byte that was accepted before. This is a bug of structgen.
+    #[error(
+        "the byte 0x{byte:02X} was accepted and is now refused, which is a bug of structgen: please report it"
+    )]
+    Inconsistent {
+        /// The byte.
+        byte: u8,
+    },
     /// A limit was exceeded.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
