@@ -69,7 +69,9 @@ fn with_distinct_items(
     if !program.arrays.iter().any(ArrayProgram::needs_distinct) {
         return Ok((program, empty));
     }
-    program.check_levels()?;
+    program.check_levels().map_err(|(array, limit)| {
+        ProgramError::limit_of(program.grammar(), array_exprs[array as usize], limit)
+    })?;
     let program = Arc::new(program);
     let mut costs = vec![None; program.arrays.len()];
     let network = Network::empty(program.clone(), 0, TokenLengths::UNKNOWN);
@@ -77,7 +79,8 @@ fn with_distinct_items(
         { program.arrays.iter().zip(&mut costs) }.zip((0..).zip(array_exprs))
     {
         if array.needs_distinct() {
-            *cost = network.call().distinct_cost(id)?;
+            *cost = { network.call().distinct_cost(id) }
+                .map_err(|limit| ProgramError::limit_of(program.grammar(), expr, limit))?;
             if cost.is_none() {
                 empty.insert(expr);
             }

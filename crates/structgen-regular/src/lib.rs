@@ -67,8 +67,9 @@ impl Lookahead {
 pub struct RegularLimits {
     /// The maximum number of expressions of a machine, including their operands: its [memory](Self::bytes).
     pub expressions: usize,
-    /// The maximum number of states that one search for a completion may visit; those that many kinds of bytes may
-    /// follow count more. Only sets with intersections or complements are searched.
+    /// The maximum number of states that one search for a completion may visit, beyond one for each byte that every
+    /// completion has; those that many kinds of bytes may follow count more. Only sets with intersections, complements
+    /// or look-around are searched.
     pub search: usize,
 }
 

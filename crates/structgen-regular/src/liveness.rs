@@ -88,11 +88,26 @@ impl Liveness {
     ) -> Result<bool, LimitExceeded> {
         let mut parents: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         parents.insert(id, id);
+        // The shortest completion has a state for each of its bytes, so these do not count. Their expressions do.
+        let most = limit.saturating_add(steps.arena.least(id) as usize);
         let mut order = 0_u32;
         let mut tried = 0_usize;
-        let mut queue = BinaryHeap::from([Reverse((0, 0, 0, order, id))]);
-        while let Some(Reverse((_, _, depth, _, from))) = queue.pop() {
-            for byte in steps.classes(from)?.representatives() {
+        // By byte, the one that led on after it. Far from any completion it is tried by itself, and the others only if
+        // it leads nowhere.
+        let mut likely = [None; 256];
+        let mut queue =
+            BinaryHeap::from([Reverse((steps.arena.least(id), 0, 0, order, id, 0, false))]);
+        while let Some(Reverse((bound, distance, depth, number, from, last, is_tried))) =
+            queue.pop()
+        {
+            let is_far = steps.arena.least(from) as usize > LONGEST_GUESS;
+            let guess = likely[usize::from(last)].filter(|_| is_far && !is_tried);
+            let bytes = match guess {
+                Some(byte) => vec![byte],
+                None => steps.classes(from)?.representatives().collect(),
+            };
+            let mut leads_on = false;
+            for byte in bytes {
                 let next = steps.step(from, byte)?;
                 tried += 1;
                 match self.known(next, &steps.arena) {
@@ -109,13 +124,24 @@ impl Liveness {
                             let depth = depth + 1;
                             let length = steps.arena.least(next).saturating_add(depth);
                             let distance = steps.arena.distance(next);
-                            queue.push(Reverse((length, distance, depth, order, next)));
+                            queue
+                                .push(Reverse((length, distance, depth, order, next, byte, false)));
+                            if length <= bound {
+                                leads_on = true;
+                                likely[usize::from(last)] = Some(byte);
+                            }
                         }
                     }
                 }
             }
+            if guess.is_some() {
+                queue.push(Reverse((bound, distance, depth, number, from, last, true)));
+                if !leads_on {
+                    likely[usize::from(last)] = None;
+                }
+            }
             // If many kinds of bytes may follow, as after `\b`, a state takes longer, so it counts for several.
-            if parents.len().max(tried / STEPS) > limit {
+            if parents.len().max(tried / STEPS) > most {
                 return Err(LimitExceeded {
                     what: "states searched for a completion of a regular set",
                     limit: limit as u64,

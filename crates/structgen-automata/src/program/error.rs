@@ -1,6 +1,6 @@
 //! Errors of compiling a grammar.
 
-use structgen_grammar::Relation;
+use structgen_grammar::{ExprId, Grammar, Relation};
 
 use super::GuideRefused;
 use crate::LimitExceeded;
@@ -41,9 +41,49 @@ pub enum ProgramError {
         /// The relation.
         relation: Relation,
     },
-    /// A limit was exceeded.
+    /// A limit was exceeded by one rule.
+    #[error("{rule}: {limit}")]
+    RuleLimit {
+        /// The rule; in the grammar of a JSON Schema, the JSON Pointer of a schema.
+        rule: String,
+        /// The limit.
+        limit: LimitExceeded,
+    },
+    /// A limit was exceeded by the grammar as a whole, or the compilation was cancelled.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
+}
+
+impl ProgramError {
+    /// Returns the error of a limit that an expression of the grammar exceeds.
+    pub(crate) fn limit_of(grammar: &Grammar, expr: ExprId, limit: LimitExceeded) -> Self {
+        let is_of_expr = !limit.is_cancelled() && !limit.is_timeout();
+        match rule_of(grammar, expr).filter(|_| is_of_expr) {
+            Some(rule) => Self::RuleLimit {
+                rule: rule.to_owned(),
+                limit,
+            },
+            None => Self::Limit(limit),
+        }
+    }
+}
+
+/// Returns the name of the first rule that contains an expression.
+fn rule_of(grammar: &Grammar, expr: ExprId) -> Option<&str> {
+    let mut seen = vec![false; grammar.exprs().len()];
+    let mut open = Vec::new();
+    for rule in grammar.rules() {
+        open.push(rule.body);
+        while let Some(id) = open.pop() {
+            if id == expr {
+                return Some(&rule.name);
+            }
+            if !std::mem::replace(&mut seen[id.index()], true) {
+                open.extend(grammar.expr(id).children());
+            }
+        }
+    }
+    None
 }
 
 /// Returns the first of some rules, for a message.

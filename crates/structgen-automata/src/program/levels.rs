@@ -15,8 +15,8 @@ impl ArrayProgram {
 }
 
 impl Program {
-    /// Fails if an array that needs several distinct items may be inside too many others.
-    pub(crate) fn check_levels(&self) -> Result<(), LimitExceeded> {
+    /// Fails, with the array, if one that needs several distinct items may be inside too many others.
+    pub(crate) fn check_levels(&self) -> Result<(), (u32, LimitExceeded)> {
         let mut levels: Vec<Option<u32>> = vec![None; self.nodes.len()];
         let mut open = vec![(self.proc(self.root).entry, 0)];
         while let Some((id, level)) = open.pop() {
@@ -44,12 +44,14 @@ impl Program {
                     add(*next, 0);
                 }
                 Node::Array { array, next } => {
-                    let array = &self.arrays[*array as usize];
+                    let id = *array;
+                    let array = &self.arrays[id as usize];
                     if level >= MAX_NEEDED_LEVELS && self.searches_items(array) {
-                        return Err(LimitExceeded {
+                        let limit = LimitExceeded {
                             what: "arrays inside one another that need several distinct items",
                             limit: u64::from(MAX_NEEDED_LEVELS),
-                        });
+                        };
+                        return Err((id, limit));
                     }
                     let slots = array.prefix.iter().chain(&array.rest);
                     let more = u32::from(array.unique);

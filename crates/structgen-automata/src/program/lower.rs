@@ -90,7 +90,14 @@ pub(crate) fn lower(
         array_exprs,
         ..
     } = builder;
-    let (ready, text_costs) = terminals::build(&specs.items, grammar.form(), limits)?;
+    let built = terminals::build(&specs.items, grammar.form(), limits);
+    let (ready, text_costs) = built.map_err(|(terminal, limit)| {
+        let expr = { terminal_exprs.iter() }.find(|&&(_, other)| other == terminal);
+        expr.map_or_else(
+            || limit.clone().into(),
+            |&(expr, _)| ProgramError::limit_of(&grammar, expr, limit.clone()),
+        )
+    })?;
     if text_costs.contains(&None) {
         let is_empty = |&(_, terminal): &(ExprId, u32)| text_costs[terminal as usize].is_none();
         let empty = terminal_exprs.into_iter().filter(is_empty);
@@ -138,22 +145,46 @@ pub(crate) fn lower(
             .map(|value| related_exprs[value as usize]);
         return Ok(Lowered::Empty(program.grammar, unkept.collect()));
     }
-    let mut empty = FxHashSet::default();
-    for (&expr, &object) in &object_ids {
-        if program.objects[object as usize].is_counted() && program.object_cost(object)?.is_none() {
-            empty.insert(expr);
-        }
-    }
-    for (&expr, array) in array_exprs.iter().zip(0..) {
-        if program.arrays[array as usize].remembers() && program.array_cost(array)?.is_none() {
-            empty.insert(expr);
-        }
-    }
+    let empty = unplanned(&program, object_ids, &array_exprs)?;
     Ok(if empty.is_empty() {
         Lowered::Program(Box::new(program), array_exprs)
     } else {
         Lowered::Empty(program.grammar, empty)
     })
+}
+
+/// Returns the expressions of the objects and arrays whose counts cannot be met.
+fn unplanned(
+    program: &Program,
+    objects: FxHashMap<ExprId, u32>,
+    arrays: &[ExprId],
+) -> Result<FxHashSet<ExprId>, ProgramError> {
+    let objects = objects.into_iter().map(|(expr, object)| (object, expr));
+    let mut objects: Vec<(u32, ExprId)> = objects.collect();
+    objects.retain(|&(object, _)| program.objects[object as usize].is_counted());
+    objects.sort_unstable();
+    let mut arrays: Vec<(u32, ExprId)> = (0..).zip(arrays.iter().copied()).collect();
+    arrays.retain(|&(array, _)| program.arrays[array as usize].remembers());
+    if objects.is_empty() && arrays.is_empty() {
+        return Ok(FxHashSet::default());
+    }
+    let limit_of = |expr| move |limit| ProgramError::limit_of(program.grammar(), expr, limit);
+    for &(object, expr) in &objects {
+        program.check_counted(object).map_err(limit_of(expr))?;
+    }
+    program.check_plans()?;
+    let mut empty = FxHashSet::default();
+    for (object, expr) in objects {
+        if program.object_cost(object).map_err(limit_of(expr))?.is_none() {
+            empty.insert(expr);
+        }
+    }
+    for (array, expr) in arrays {
+        if program.array_cost(array).map_err(limit_of(expr))?.is_none() {
+            empty.insert(expr);
+        }
+    }
+    Ok(empty)
 }
 
 /// A list of distinct items.

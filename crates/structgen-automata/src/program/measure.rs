@@ -320,19 +320,26 @@ fn least(slot: &Slot, at: impl Fn(NodeId) -> u64) -> u64 {
 }
 
 impl Program {
-    /// Returns the bytes of an object after its opening brace; `None` if its counts cannot be met.
-    pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
-        let shape = &self.objects[object as usize];
-        if shape.is_counted() && shape.properties.len() > MAX_COUNTED {
-            return Err(LimitExceeded {
+    /// Fails if an object whose members are counted has too many properties.
+    pub(super) fn check_counted(&self, object: u32) -> Result<(), LimitExceeded> {
+        match self.objects[object as usize].properties.len() {
+            0..=MAX_COUNTED => Ok(()),
+            _ => Err(LimitExceeded {
                 what: "properties of an object whose members are counted",
                 limit: MAX_COUNTED as u64,
-            });
+            }),
         }
+    }
+
+    /// Fails if the plans of all objects and arrays together take too much work.
+    pub(super) fn check_plans(&self) -> Result<(), LimitExceeded> {
+        let exceeded = self.measures().exceeded.clone();
+        exceeded.map_or(Ok(()), Err)
+    }
+
+    /// Returns the bytes of an object after its opening brace; `None` if its counts cannot be met.
+    pub(super) fn object_cost(&self, object: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
-        if let Some(exceeded) = &measures.exceeded {
-            return Err(exceeded.clone());
-        }
         let plans = Plans::new(self);
         self.object_cost_with(object, &|node| measures.cost(node), plans.meter())
     }
@@ -361,9 +368,6 @@ impl Program {
     /// Returns the bytes of an array after its opening bracket; `None` if its counts cannot be met.
     pub(super) fn array_cost(&self, array: u32) -> Result<Option<u64>, LimitExceeded> {
         let measures = self.measures();
-        if let Some(exceeded) = &measures.exceeded {
-            return Err(exceeded.clone());
-        }
         let plans = Plans::new(self);
         self.array_cost_with(array, &|node| measures.cost(node), plans.meter())
     }

@@ -87,22 +87,22 @@ impl fmt::Debug for ReadyTerminals {
 const MAX_READY: usize = 10_000;
 
 /// Builds the terminals that are not cached. Each comes with the length in bytes of its shortest known text; `None` if
-/// it accepts no text at all.
+/// it accepts no text at all. An error comes with the terminal that exceeds the limit.
 pub(super) fn build(
     terminals: &[TerminalSpec],
     form: &JsonForm,
     limits: &Limits,
-) -> Result<(ReadyTerminals, Vec<Option<u32>>), LimitExceeded> {
+) -> Result<(ReadyTerminals, Vec<Option<u32>>), (u32, LimitExceeded)> {
     let mut ready = Vec::with_capacity(terminals.len());
     let mut costs = Vec::with_capacity(terminals.len());
-    for spec in terminals {
+    for (id, spec) in (0..).zip(terminals) {
         let common = CommonTerminal::of(spec, form, limits.regular);
         if let Some(known) = common.and_then(CommonTerminal::cost) {
             costs.push(known);
             ready.push(None);
             continue;
         }
-        let terminal = spec.terminal(form, limits)?;
+        let terminal = { spec.terminal(form, limits) }.map_err(|limit| (id, limit))?;
         let cost = (!terminal.is_never()).then(|| terminal.cost(START));
         if let Some(common) = common {
             common.insert(&terminal, cost);

@@ -125,7 +125,7 @@ fn several_distinct_items_inside_distinct_items_are_refused_or_written() {
         }
     }
     let refused = around(4, needed).expect_err("a limit").to_string();
-    let limit = "arrays inside one another that need several distinct items exceed the limit of 4";
+    let limit = "#/items/items/items/items: arrays inside one another that need several distinct items exceed the limit of 4";
     assert_eq!(refused, limit);
 }
 

@@ -94,7 +94,7 @@ fn an_object_with_too_many_counted_keys_is_refused_wherever_it_is() {
     let compiled = json_schema::compile_str(&text, &SchemaOptions::new()).expect("a schema");
     let options = ConstraintOptions::default();
     let refused = CompiledConstraint::new(compiled.grammar, &vocabulary(), &options);
-    let limit = "properties of an object whose members are counted exceed the limit of 2000";
+    let limit = "#/properties/x: properties of an object whose members are counted exceed the limit of 2000";
     assert_eq!(refused.expect_err("a limit").to_string(), limit);
 }
 

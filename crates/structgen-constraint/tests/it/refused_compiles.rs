@@ -68,7 +68,7 @@ fn patterns_and_grammars_beyond_a_limit_free_what_they_took() {
     check("a megabyte of text", || grammar(&text));
     let parts = format!("root ::= {} \"b\"", "\"a\"? ".repeat(200_000));
     check("a megabyte of optional parts", || grammar(&parts));
-    check("words of a fixed length", || {
-        schema(r#"{"type": "string", "pattern": "^\\ba{65536}\\b$"}"#)
+    check("many words of a fixed length", || {
+        schema(r#"{"type": "string", "pattern": "^(\\ba{300}\\b ){300}$"}"#)
     });
 }

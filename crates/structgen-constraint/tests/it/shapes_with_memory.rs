@@ -463,7 +463,7 @@ fn more_members_than_can_be_weighed_are_refused() {
         let error = compiled(members).unwrap_err().to_string();
         assert_eq!(
             error,
-            "members that an object still needs exceed the limit of 65536"
+            "root: members that an object still needs exceed the limit of 65536"
         );
     }
 }

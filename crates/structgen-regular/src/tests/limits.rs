@@ -182,3 +182,13 @@ fn a_search_ends_at_the_limit() {
     );
     assert_eq!(is_empty(&set, RegularLimits::default()), Ok(true));
 }
+
+#[test]
+fn bytes_that_every_completion_has_do_not_count_as_searched() {
+    let set = parse(r"^\ba{65536}\b$", RegexOptions::json_schema()).expect("a pattern");
+    let mut machine = RegularMachine::new(&set, RegularLimits::default()).expect("within limits");
+    let start = machine.start().expect("within limits").expect("not empty");
+    assert_eq!(machine.cost(&start), 65_536);
+    assert_eq!(machine.contains(&[b'a'; 65_536]), Ok(true));
+    assert!(machine.contains(&[b'a'; 65_535]) == Ok(false));
+}

@@ -7,7 +7,7 @@ use super::{Builder, Pending};
 use crate::LimitExceeded;
 use crate::bytes::escaped_length;
 use crate::program::{
-    Alternative, ArrayProgram, KeyClass, NodeId, ObjectProgram, PropertyProgram, Slot,
+    Alternative, ArrayProgram, KeyClass, NodeId, ObjectProgram, ProgramError, PropertyProgram, Slot,
 };
 
 impl Builder<'_> {
@@ -74,10 +74,16 @@ impl Builder<'_> {
     }
 
     /// Returns the classes of undeclared keys: the patterns, and what matches none of them.
-    fn classes(&mut self, shape: &ObjectShape) -> Result<Box<[KeyClass]>, LimitExceeded> {
+    fn classes(
+        &mut self,
+        id: ExprId,
+        shape: &ObjectShape,
+    ) -> Result<Box<[KeyClass]>, ProgramError> {
         let mut classes = Vec::with_capacity(shape.patterns.len() + 1);
         for pattern in &shape.patterns {
-            if RegularMachine::new(&pattern.keys, self.limits.regular)?.contains_every_text() {
+            let keys = RegularMachine::new(&pattern.keys, self.limits.regular)
+                .map_err(|limit| ProgramError::limit_of(self.grammar, id, limit))?;
+            if keys.contains_every_text() {
                 // No key is in another class.
                 return Ok([KeyClass::new(None, self.slot(&pattern.value)?)].into());
             }
@@ -102,7 +108,7 @@ impl Builder<'_> {
         Ok(classes.into())
     }
 
-    pub(super) fn finish_pending(&mut self) -> Result<(), LimitExceeded> {
+    pub(super) fn finish_pending(&mut self) -> Result<(), ProgramError> {
         let grammar = self.grammar;
         while let Some(pending) = self.pending.pop() {
             match pending {
@@ -114,13 +120,13 @@ impl Builder<'_> {
                     for (i, property) in shape.properties.iter().enumerate() {
                         self.objects[object].properties[i].value = self.slot(&property.value)?;
                     }
-                    self.objects[object].classes = self.classes(shape)?;
+                    self.objects[object].classes = self.classes(id, shape)?;
                 }
                 Pending::Array(array, id) => {
                     let Expr::Array(shape) = grammar.expr(id) else {
                         unreachable!("pushed for arrays only")
                     };
-                    let prefix: Result<_, _> =
+                    let prefix: Result<_, LimitExceeded> =
                         shape.prefix.iter().map(|slot| self.slot(slot)).collect();
                     self.arrays[array as usize].prefix = prefix?;
                     self.arrays[array as usize].rest = shape
