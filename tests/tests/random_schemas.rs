@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use structgen::grammar::Whitespace;
 use structgen::{Checker, Constraint, FormatMode, KeyOrder, Profile, SchemaOptions};
 use structgen_tests::generator::{SchemaGenerator, mutated, value};
@@ -276,4 +276,70 @@ fn what_masks_lead_to_is_valid() {
         unjudged * 2 < walked,
         "the validator judges only a few texts"
     );
+}
+
+/// Returns a chain of conditions on `kind`, each with properties of its own types: members of `allOf`, or each the
+/// `else` of the one before.
+fn chain(conditions: usize, properties: usize, is_nested: bool) -> Value {
+    let arm = |i: usize| {
+        let property = |j: usize| {
+            let name = ["string", "integer", "boolean"][(i + j) % 3];
+            (format!("p{j}"), json!({"type": name}))
+        };
+        let properties: Map<String, Value> = (0..properties).map(property).collect();
+        json!({
+            "if": {"properties": {"kind": {"const": format!("k{i}")}}, "required": ["kind"]},
+            "then": {"properties": properties, "required": [format!("p{i}")]},
+        })
+    };
+    let arms = (0..conditions).map(arm);
+    let chain = match is_nested {
+        false => json!({"allOf": arms.collect::<Vec<_>>()}),
+        true => arms.rev().fold(json!(true), |others, mut arm| {
+            arm["else"] = others;
+            arm
+        }),
+    };
+    json!({"type": "object", "allOf": [chain], "properties": {"kind": {"type": "string"}}})
+}
+
+#[test]
+fn long_chains_of_conditions_are_judged_as_by_another_validator() {
+    const CONDITIONS: usize = 24;
+    const PROPERTIES: usize = 40;
+    let values = |i: usize| {
+        let value = |j: usize| {
+            let values = [json!("a"), json!(1), json!(true)];
+            (format!("p{j}"), values[(i + j) % 3].clone())
+        };
+        (0..PROPERTIES).map(value).collect::<Map<_, _>>()
+    };
+    for is_nested in [false, true] {
+        let schema = chain(CONDITIONS, PROPERTIES, is_nested);
+        let validator = validator(&schema).expect("a schema");
+        let compiled = compile(&schema);
+        if let Compiled::Refused(reason) = &compiled {
+            panic!("{reason}");
+        }
+        // The last kind is that of no condition.
+        for i in 0..=CONDITIONS {
+            let mut document = values(i);
+            document.insert("kind".into(), format!("k{i}").into());
+            let mut documents = vec![Value::Object(values(i)), Value::Object(document.clone())];
+            for key in ["kind".to_owned(), format!("p{i}"), "p39".to_owned()] {
+                for other in [None, Some(json!(null)), Some(json!("k3"))] {
+                    let mut changed = document.clone();
+                    match other {
+                        Some(other) => changed.insert(key.clone(), other),
+                        None => changed.remove(&key),
+                    };
+                    documents.push(changed.into());
+                }
+            }
+            for document in documents {
+                let is_right = agrees(&compiled, &validator, &document);
+                assert_eq!(is_right, Some(true), "{document}");
+            }
+        }
+    }
 }
