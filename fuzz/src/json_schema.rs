@@ -74,7 +74,11 @@ pub fn json_schema(data: &[u8]) -> bool {
 }
 
 /// An independent validator; none for schemas that it refuses.
-fn validator(schema: &Value, draft: Draft, formats: FormatMode) -> Option<jsonschema::Validator> {
+pub(crate) fn validator(
+    schema: &Value,
+    draft: Draft,
+    formats: FormatMode,
+) -> Option<jsonschema::Validator> {
     let draft = match draft {
         Draft::Draft4 => jsonschema::Draft::Draft4,
         Draft::Draft6 => jsonschema::Draft::Draft6,
@@ -99,7 +103,7 @@ fn is_limit(error: &serde_json::Error) -> bool {
 
 /// Whether the validator's floats hold the numbers of a text well enough: no run of more than 12 digits, no exponent,
 /// and no zero with a sign, which is a float to its reader and therefore no integer of draft 4.
-fn is_exact(text: &[u8]) -> bool {
+pub(crate) fn is_exact(text: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let longest = text
         .split(|byte| !is_part(byte))

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    chat_template, convert, gbnf, grammar_bytes, json_events, json_schema, mask_vs_oracle, matcher,
-    model_config, regex, saved_constraint, saved_tables, structural_tag, tokenizer_json,
-    tool_stream,
+    chat_template, check_vs_validator, convert, gbnf, grammar_bytes, json_events, json_schema,
+    mask_vs_oracle, matcher, model_config, onnx_weights, regex, saved_constraint, saved_tables,
+    structural_tag, tokenizer_json, tokenizer_model, tool_format, tool_stream, yaml,
 };
 
 /// A function over bytes that panics where a promise is broken.
@@ -20,7 +20,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 20] = [
     target("json_schema", json_schema),
     target("mask_vs_oracle", mask_vs_oracle),
     target("matcher", matcher),
@@ -51,6 +51,23 @@ pub const TARGETS: [Target; 15] = [
     target("chat_template", chat_template),
     target("model_config", model_config),
     target("json_events", json_events),
+    Target {
+        made: check_vs_validator::seeds,
+        ..target("check_vs_validator", check_vs_validator::check_vs_validator)
+    },
+    Target {
+        made: tokenizer_model::seeds,
+        ..target("tokenizer_model", tokenizer_model::tokenizer_model)
+    },
+    Target {
+        made: onnx_weights::seeds,
+        ..target("onnx_weights", onnx_weights::onnx_weights)
+    },
+    Target {
+        made: tool_format::seeds,
+        ..target("tool_format", tool_format::tool_format)
+    },
+    target("yaml", yaml),
 ];
 
 const fn target(name: &'static str, body: fn(&[u8]) -> bool) -> Target {

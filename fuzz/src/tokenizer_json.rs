@@ -18,9 +18,17 @@ pub fn tokenizer_json(data: &[u8]) -> bool {
             assert!(is_found, "the trie lacks {id:?}");
         }
     }
-    let Ok(tokenizer) = Tokenizer::from_bytes(data) else {
-        return false;
-    };
+    Tokenizer::from_bytes(data).is_ok_and(|tokenizer| {
+        look_at(&tokenizer);
+        true
+    })
+}
+
+/// Takes texts to tokens and back.
+///
+/// # Panics
+/// When a token lies outside of the vocabulary.
+pub(crate) fn look_at(tokenizer: &Tokenizer) {
     let len = tokenizer.vocabulary().len();
     for text in [
         "",
@@ -35,5 +43,4 @@ pub fn tokenizer_json(data: &[u8]) -> bool {
             let _ = tokenizer.decode(&tokens, true);
         }
     }
-    true
 }

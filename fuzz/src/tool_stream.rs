@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use structgen_tools::{Message, ParseError, Tool, ToolFormat, ToolGrammar, ToolOptions};
 
-const TOOLS: &str = include_str!("../../crates/structgen-tools/presets/samples-tools.json");
+pub(crate) const TOOLS: &str =
+    include_str!("../../crates/structgen-tools/presets/samples-tools.json");
 
 fn grammars() -> &'static [ToolGrammar] {
     static GRAMMARS: OnceLock<Vec<ToolGrammar>> = OnceLock::new();
@@ -36,7 +37,11 @@ pub fn tool_stream(data: &[u8]) -> bool {
 }
 
 /// The message in pieces of this many bytes, as far as it goes, and how it ended.
-fn parse(grammar: &ToolGrammar, size: usize, output: &[u8]) -> (Message, Result<(), ParseError>) {
+pub(crate) fn parse(
+    grammar: &ToolGrammar,
+    size: usize,
+    output: &[u8],
+) -> (Message, Result<(), ParseError>) {
     let mut parser = grammar.parser();
     let mut events = Vec::new();
     let mut pieces = output.chunks(size);
