@@ -1,5 +1,5 @@
-//! Errors whose `Debug` is a sentence. A program whose `main` returns an error prints its `Debug`, so this is what users
-//! read first.
+//! Errors whose `Debug` is a sentence. A program whose `main` returns an error prints its `Debug`, so this is what
+//! users read first.
 //!
 //! ```
 //! use structgen_sentence::debug_as_sentence;

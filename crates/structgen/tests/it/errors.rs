@@ -82,18 +82,46 @@ fn errors_are_printed_as_sentences() {
 
 #[test]
 fn errors_of_parts_are_printed_as_sentences() {
-    check(Tokenizer::from_file("no/such/file.json"), &expect![[]]);
-    check(Tokenizer::from_bytes(b"{}"), &expect![[]]);
+    check(
+        Tokenizer::from_file("no/such/file.json"),
+        &expect![
+            "Error: cannot read the tokenizer file no/such/file.json: No such file or directory (os error 2)"
+        ],
+    );
+    check(
+        Tokenizer::from_bytes(b"{}"),
+        &expect!["Error: not a tokenizer file: missing field `model`, at line 1, column 2"],
+    );
     let options = SchemaOptions::new();
     check(
         json_schema::compile_str(r#"{"type": "strin"}"#, &options),
-        &expect![[]],
+        &expect![
+            "Error: #/type: `type` must be null, boolean, integer, number, string, object or array, or a list of these"
+        ],
     );
-    check(regex::parse("a{2", RegexOptions::rust()), &expect![[]]);
+    check(
+        regex::parse("a{2", RegexOptions::rust()),
+        &expect!["Error: unclosed counted repetition (at byte 1 of the pattern)"],
+    );
     let grammar = |text: &str| gbnf::parse(text, &GbnfOptions::default());
-    check(grammar("root ::= item"), &expect![[]]);
-    check(Tool::list("{}"), &expect![[]]);
-    check(ChatTemplate::from_tokenizer_config("{}"), &expect![[]]);
+    check(
+        grammar("root ::= item"),
+        &expect![[r#"
+        Error: line 1, column 10: there is no rule `item`
+          |
+        1 | root ::= item
+          |          ^"#]],
+    );
+    check(
+        Tool::list("{}"),
+        &expect!["Error: #: a list of tools is expected here"],
+    );
+    check(
+        ChatTemplate::from_tokenizer_config("{}"),
+        &expect![
+            "Error: the model has no chat template: there is neither a chat_template.jinja nor a chat_template in tokenizer_config.json; give a plain prompt instead"
+        ],
+    );
 
     let bytes = (0..=255_u8).map(|byte| vec![byte]);
     let vocabulary = Vocabulary::from_tokens(bytes, &[(TokenId(256), "<eos>")]).unwrap();
@@ -106,13 +134,29 @@ fn errors_of_parts_are_printed_as_sentences() {
         };
         CompiledConstraint::new(grammar("root ::= [0-9]").unwrap(), &tables, &options)
     };
-    check(compile(300), &expect![[]]);
+    check(
+        compile(300),
+        &expect![
+            "Error: the end-of-sequence id 300 lies beyond the vocabulary's 257 ids: pass the ids that the model ends with"
+        ],
+    );
     let mut matcher = compile(256).unwrap().matcher();
-    check(matcher.accept_token(TokenId(65)), &expect![[]]);
-    check(matcher.rollback(1), &expect![[]]);
+    check(
+        matcher.accept_token(TokenId(65)),
+        &expect![
+            "Error: token 65 is not allowed here: its byte 0 does not match; choose one from the mask"
+        ],
+    );
+    check(
+        matcher.rollback(1),
+        &expect!["Error: 1 tokens cannot be taken back out of 0"],
+    );
     matcher.accept_token(TokenId(48)).unwrap();
     matcher.accept_token(TokenId(256)).unwrap();
-    check(matcher.accept_token(TokenId(48)), &expect![[]]);
+    check(
+        matcher.accept_token(TokenId(48)),
+        &expect!["Error: the output has ended, so no token can follow: check is_finished first"],
+    );
 
     let run = |prompt: u32, model: MockModel| {
         let free = Unconstrained::new(vocabulary.text_tokens().clone(), &[TokenId(256)]);
@@ -120,6 +164,6 @@ fn errors_of_parts_are_printed_as_sentences() {
     };
     check(
         run(999, MockModel::new(257, 8, [TokenId(256)])),
-        &expect![[]],
+        &expect!["Error: token 999 is outside the model's vocabulary of 257"],
     );
 }

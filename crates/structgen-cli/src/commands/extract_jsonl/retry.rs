@@ -1,5 +1,5 @@
-//! `--retry-errors`: the lines of the output are written to a second file, in which those with errors are tried again. It
-//! takes the output's place once it has as many lines.
+//! `--retry-errors`: the lines of the output are written to a second file, in which those with errors are tried again.
+//! It takes the output's place once it has as many lines.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
