@@ -1,4 +1,5 @@
-//! Tokenizers in other files than `tokenizer.json`: the first byte chooses which, zero bytes end all files but the last.
+//! Tokenizers in other files than `tokenizer.json`: the first byte chooses which, zero bytes end all files but the
+//! last.
 
 use std::fs;
 use std::path::Path;

@@ -86,7 +86,9 @@ impl From<StepError> for AlgebraError {
 impl From<ProgramError> for AlgebraError {
     fn from(error: ProgramError) -> Self {
         match error {
-            ProgramError::Limit(limit) | ProgramError::RuleLimit { limit, .. } => Self::Limit(limit),
+            ProgramError::Limit(limit) | ProgramError::RuleLimit { limit, .. } => {
+                Self::Limit(limit)
+            }
             ProgramError::Unsatisfiable { .. } => Self::Empty,
             other => Self::Program(other),
         }

@@ -175,7 +175,11 @@ fn unplanned(
     program.check_plans()?;
     let mut empty = FxHashSet::default();
     for (object, expr) in objects {
-        if program.object_cost(object).map_err(limit_of(expr))?.is_none() {
+        if program
+            .object_cost(object)
+            .map_err(limit_of(expr))?
+            .is_none()
+        {
             empty.insert(expr);
         }
     }

@@ -110,8 +110,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     subscriber.with(LevelFilter::INFO).init();
     runtime.block_on(async {
         let server = Server::bind(config).await?;
+        let asked = asked_to_stop();
         tell(&format!("listening on http://{}", server.address()));
-        server.run(asked_to_stop()).await;
+        server.run(asked).await;
         anyhow::Ok(())
     })?;
     // Do not wait for requests that were cut.
@@ -225,25 +226,38 @@ where
     lines.with_filter(filter_fn(|metadata| metadata.is_event()))
 }
 
-/// Waits for Ctrl-C, or for the signal with which systems end services.
-async fn asked_to_stop() {
-    #[cfg(unix)]
-    let terminated = async {
-        match signal::unix::signal(signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
+/// Catches Ctrl-C, and the signal with which systems end services, from now on; the future waits for one of them.
+/// Where one cannot be caught, the system's default ends the process.
+#[cfg(unix)]
+fn asked_to_stop() -> impl Future<Output = ()> {
+    use signal::unix::{SignalKind, signal};
+    let caught = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+    async move {
+        let [interrupted, terminated] = caught.map(async |caught| match caught {
+            Some(mut caught) => drop(caught.recv().await),
+            None => std::future::pending().await,
+        });
+        tokio::select! {
+            () = interrupted => {}
+            () = terminated => {}
         }
-    };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
-    tokio::select! {
-        // If no handler can be set, the system's default ends the process.
-        Ok(()) = signal::ctrl_c() => {}
-        () = terminated => {}
+        end_if_asked_again();
     }
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+async fn asked_to_stop() {
+    if signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+    end_if_asked_again();
+}
+
+/// Ends the process at another Ctrl-C: whoever asks twice does not wait.
+fn end_if_asked_again() {
     tokio::spawn(async {
         if signal::ctrl_c().await.is_ok() {
-            // Whoever asks twice does not wait.
             interrupt::exit();
         }
     });

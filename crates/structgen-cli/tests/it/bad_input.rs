@@ -165,14 +165,23 @@ fn cuda_is_never_replaced_by_the_processor() {
 #[test]
 fn more_outputs_than_a_limit_are_refused_with_both_numbers() {
     runtime();
-    for flags in [
-        &["-n", "1000000"][..],
-        &["--set", "sequences=1000000"],
-        &["--strategy", "beam", "--set", "width=1000000"],
-        &["--strategy", "smc", "-n", "1000000"],
+    for (flags, told) in [
+        (&["-n", "1000000"][..], "is 1000000, and must be at most "),
+        (
+            &["--set", "sequences=1000000"],
+            "is 1000000, and must be at most ",
+        ),
+        (
+            &["--strategy", "beam", "--set", "width=1000000"],
+            "beam.width is \"1000000\", and must be a whole number, from 1 to 65536",
+        ),
+        (
+            &["--strategy", "smc", "-n", "1000000"],
+            "is 1000000, and must be at most ",
+        ),
     ] {
         let mut command = structgen(["generate", "x", "--max-tokens", "2", "--seed", "1"]);
-        run(command.args(flags)).is_bad_input(&["is 1000000, and must be at most "]);
+        run(command.args(flags)).is_bad_input(&[told]);
     }
 }
 

@@ -10,6 +10,12 @@ use super::text_units::TextUnits;
 static TITLES: LazyLock<HashSet<&str>> =
     LazyLock::new(|| include_str!("courtesy.txt").split_whitespace().collect());
 
+/// What may stand between a given name and a surname.
+const PARTICLES: [&str; 16] = [
+    "von", "vom", "zu", "van", "der", "den", "ter", "de", "du", "del", "la", "le", "da", "dos",
+    "di", "della",
+];
+
 /// Returns the unit at which a name begins that was read with a courtesy title before a given name and a surname; of
 /// all else, the first unit as it is.
 pub(super) fn without_courtesy(text: &str, units: &TextUnits, first: usize, last: usize) -> usize {
@@ -25,7 +31,8 @@ fn full_name(text: &str) -> Option<&str> {
     let (title, name) = text.split_once(char::is_whitespace)?;
     let name = name.trim_start();
     let mut words = name.split_whitespace();
-    let (given, next) = (words.next()?, words.next()?);
+    let given = words.next()?;
+    let next = words.find(|word| !PARTICLES.contains(word))?;
     let is_title = TITLES.contains(title.strip_suffix('.').unwrap_or(title));
     let is_initial = given.chars().count() == 2 && given.ends_with('.');
     let is_name = |word: &str| {
@@ -53,7 +60,7 @@ mod tests {
         for (text, name) in [
             ("Mrs Helen Arbuthnot", "Helen Arbuthnot"),
             ("Mr. F. Crane", "F. Crane"),
-            ("Herrn Jürgen von-Altmann", "Jürgen von-Altmann"),
+            ("Herrn Jürgen von Altmann", "Jürgen von Altmann"),
             ("M. Gaël Kerbrat", "Gaël Kerbrat"),
             ("Sra. Nuria Peña Ruiz", "Nuria Peña Ruiz"),
         ] {
@@ -69,6 +76,7 @@ mod tests {
             "Frau Dr. Hofmann",
             "Dr Ilse Baumann",
             "Mr and Mrs Lund",
+            "Mr Lund and Petra",
             "Mr 3D Systems",
             "Mister Minit Ltd",
         ] {
