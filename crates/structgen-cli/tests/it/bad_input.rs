@@ -177,7 +177,7 @@ fn more_outputs_than_a_limit_are_refused_with_both_numbers() {
         ),
         (
             &["--strategy", "smc", "-n", "1000000"],
-            "is 1000000, and must be at most ",
+            "smc.particles is \"1000000\", and must be a whole number, from 1 to 65536",
         ),
     ] {
         let mut command = structgen(["generate", "x", "--max-tokens", "2", "--seed", "1"]);
