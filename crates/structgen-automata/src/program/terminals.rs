@@ -86,13 +86,16 @@ impl fmt::Debug for ReadyTerminals {
 /// tables of its own.
 const MAX_READY: usize = 10_000;
 
+/// The number of a terminal, and the limit that it exceeds.
+type TerminalLimit = (u32, LimitExceeded);
+
 /// Builds the terminals that are not cached. Each comes with the length in bytes of its shortest known text; `None` if
-/// it accepts no text at all. An error comes with the terminal that exceeds the limit.
+/// it accepts no text at all.
 pub(super) fn build(
     terminals: &[TerminalSpec],
     form: &JsonForm,
     limits: &Limits,
-) -> Result<(ReadyTerminals, Vec<Option<u32>>), (u32, LimitExceeded)> {
+) -> Result<(ReadyTerminals, Vec<Option<u32>>), TerminalLimit> {
     let mut ready = Vec::with_capacity(terminals.len());
     let mut costs = Vec::with_capacity(terminals.len());
     for (id, spec) in (0..).zip(terminals) {
